@@ -57,6 +57,8 @@ export class Server {
   readonly custody: Custody;
   #line: Pick<ServerState, 'line' | 'since' | 'why'> = { line: 'connecting', since: now(), why: null };
   #signing: Service | null = null;
+  /** By the process that signs, when it answered last; null: none did. */
+  #said: SignerStatus | null = null;
   #looking: NodeJS.Timeout | undefined;
   #waiting = 0;
   #foreign = 0;
@@ -132,7 +134,7 @@ export class Server {
 
   async state(): Promise<ServerState> {
     const folder = this.#folder;
-    const [server, wallet] = await Promise.all([this.#place(), this.#signer()]);
+    const [server, wallet] = await Promise.all([this.#place(), this.#signerShown()]);
     const { url, name, joined, service } = server;
     const { checked = 0, pages = 0, at = null, wholeAt = null } = (await auditedIn(folder, service)) ?? {};
     // after the memory of the looks: what a look has found is in it by then
@@ -192,17 +194,25 @@ export class Server {
   }
 
   /**
-   * Asks the process that signs; null: none does, or it signs for long. Then it is asked no more, since its operator has few connections, who may
-   * want to lock it.
+   * Asks the process that signs; null: none does. `silent`: it signs for long, and is asked no more, since its operator has few connections, who
+   * may want to lock it.
    */
-  async #signer(): Promise<SignerStatus | null> {
+  async #signer(): Promise<SignerStatus | 'silent' | null> {
     const place = { dataDir: this.#folder, folder: walletFolderIn(this.#folder) };
-    const silent = sleep(ANSWER_MS, this.#end.signal).then(() => null);
+    const silent = sleep(ANSWER_MS, this.#end.signal).then(() => 'silent' as const);
     const asked = withSignerService(place, signingSocket(this.#folder), (signer) =>
       Promise.race([signer.status(), silent]),
     );
-    const status = await Promise.race([asked, silent]).catch(() => null);
-    return status && isAway(status) ? null : status;
+    const answer = await Promise.race([asked, silent]).catch(() => null);
+    if (answer === 'silent') return answer;
+    this.#said = answer && isAway(answer) ? null : answer;
+    return this.#said;
+  }
+
+  /** Of a process that is silent, what it said last: a wallet that is open can be locked while it signs. */
+  async #signerShown(): Promise<SignerStatus | null> {
+    const signer = await this.#signer();
+    return signer === 'silent' ? this.#said : signer;
   }
 
   async #walletHere(there: Wallet): Promise<Wallet> {
@@ -210,7 +220,7 @@ export class Server {
     if (!(await hasWallet(folder))) {
       return { ...there, ...HERE, state: 'none', fingerprint: null, locks_at: null, words_unproved: false };
     }
-    const signer = await this.#signer();
+    const signer = await this.#signerShown();
     return {
       ...there,
       ...HERE,
@@ -277,7 +287,8 @@ export class Server {
     const before = this.#watch.unwatched?.why;
     const { at = null, heldSince = null } = audited ?? {};
     const isConnected = this.#line.line === 'connected';
-    this.#watch.see({ ticks, now: Date.now(), isConnected, hasWallet: isThere, signs: signer !== null, at, heldSince });
+    const signs = signer !== null && signer !== 'silent';
+    this.#watch.see({ ticks, now: Date.now(), isConnected, hasWallet: isThere, signs, at, heldSince });
     const after = this.#watch.unwatched?.why;
     if (after !== undefined && after !== before) this.#options.unwatched();
   }

@@ -90,6 +90,35 @@ describe('the servers', () => {
     },
   );
 
+  it.skipIf(process.platform === 'win32')(
+    'keep a wallet open in the list that signs for long: it can be locked',
+    async () => {
+      const wallet = walletFolderIn(serverFolder(dataDir, NAMES[0]!));
+      await mkdir(wallet, { mode: 0o700 });
+      await writeFile(join(wallet, 'wallet.json'), '{}');
+      const result = { state: 'unlocked', fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false };
+      const signer = createServer((socket) =>
+        socket.once('data', (line) =>
+          socket.write(`${JSON.stringify({ ...JSON.parse(`${line}`), end: 'ok', result })}\n`),
+        ),
+      );
+      const shown = async () => (await servers.list()).servers[0];
+      signer.listen(join(wallet, 'operator.sock'));
+      await once(signer, 'listening');
+      expect(await shown()).toMatchObject({ wallet: 'unlocked', signs: true });
+      signer.removeAllListeners('connection');
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const silent = shown();
+      const [connection] = (await once(signer, 'connection')) as [Socket];
+      const ended = once(connection.resume(), 'close');
+      vi.advanceTimersByTime(10_000);
+      await ended;
+      expect(await silent).toMatchObject({ wallet: 'unlocked', signs: true });
+      await new Promise((closed) => signer.close(closed));
+      expect(await shown()).toMatchObject({ wallet: 'locked', signs: false });
+    },
+  );
+
   it('get no words that signed for another one under the same name, unless the operator says so', async () => {
     const folder = serverFolder(dataDir, NAMES[0]!);
     await mkdir(walletFolderIn(folder), { mode: 0o700 });
