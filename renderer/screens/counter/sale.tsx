@@ -267,12 +267,18 @@ function Seen({ data, onNext, t }: { data: Sale; onNext(): void; t: T }): ReactN
           </p>
         )}
       </div>
-      <div className="till-next">
-        <button type="button" className="button filled large" onClick={onNext}>
-          {t('next')}
-        </button>
-      </div>
+      <Next onNext={onNext} t={t} />
     </main>
+  );
+}
+
+function Next({ onNext, t }: { onNext(): void; t: T }): ReactNode {
+  return (
+    <div className="till-next">
+      <button type="button" className="button filled large" onClick={onNext}>
+        {t('next')}
+      </button>
+    </div>
   );
 }
 
@@ -281,11 +287,7 @@ function Unknown({ found, onNext, t }: { found: Found; onNext(): void; t: T }): 
   return (
     <main className="till-done" id="content">
       <Problem error={found.error!} retry={() => void found.refetch()} />
-      <div className="till-next">
-        <button type="button" className="button filled large" onClick={onNext}>
-          {t('next')}
-        </button>
-      </div>
+      <Next onNext={onNext} t={t} />
     </main>
   );
 }
@@ -301,11 +303,7 @@ function Ended({ data, onNext, t }: { data: Sale; onNext(): void; t: T }): React
         </p>
         <p className="till-price">{fiat(data.sale.amount, data.sale.currency, language)}</p>
       </div>
-      <div className="till-next">
-        <button type="button" className="button filled large" onClick={onNext}>
-          {t('next')}
-        </button>
-      </div>
+      <Next onNext={onNext} t={t} />
     </main>
   );
 }

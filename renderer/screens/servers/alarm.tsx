@@ -1,5 +1,5 @@
 /** The loudest alarm that there is: a server shows payers an address that is not of this computer's keys. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Foreign as Seen, Alarm as Standing } from '../../../daemon/contract/signing-machine.ts';
 import { cellsOf } from '../../../daemon/operator/address.ts';
 import { useDesk } from '../../data.tsx';
@@ -12,6 +12,7 @@ import { pageOf } from '../../place.ts';
 import '../withdrawals/approve.css';
 import { Cells } from '../withdrawals/recipient.tsx';
 import { find, take, useServers } from './known.ts';
+import { usePassphrase } from './passphrase.ts';
 import TEXTS from './texts.ts';
 
 const STEPS = [
@@ -139,20 +140,8 @@ type SignProps = { name: string; shown: number };
 export function SignForm({ name, shown }: SignProps): ReactNode {
   const t = useText(TEXTS);
   const { desktop } = useDesk();
-  const [passphrase, setPassphrase] = useState('');
-  const [error, setError] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (passphrase === '' || busy) return;
-    setBusy(true);
-    setError(null);
-    setPassphrase('');
-    desktop
-      .signAgain({ server: name, passphrase, shown })
-      .then(take, setError)
-      .finally(() => setBusy(false));
-  };
+  const work = (typed: string) => desktop.signAgain({ server: name, passphrase: typed, shown });
+  const { passphrase, setPassphrase, error, busy, submit } = usePassphrase(work, take);
   return (
     <form className="form" onSubmit={submit}>
       <Field

@@ -1,5 +1,5 @@
 /** The way out of the alarm: from the server that shows a foreign address to a new one with the same books, without the words leaving here. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { PassedBackup, ServerState } from '../../../daemon/operator/desktop.ts';
 import { useDesk } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
@@ -12,6 +12,7 @@ import { AlarmHead, guideAt, SignForm } from './alarm.tsx';
 import { JoinForm } from './connect.tsx';
 import TEXTS from './guide-texts.ts';
 import { find, useServers } from './known.ts';
+import { usePassphrase } from './passphrase.ts';
 
 const STEPS = ['off', 'warn', 'books', 'connect', 'sign', 'confirm'] as const;
 const RESTORE = 'countinghouse restore FILE --pass-file -';
@@ -117,27 +118,15 @@ function Books({ server: { name } }: PartProps): ReactNode {
   const t = useText(TEXTS);
   const { desktop } = useDesk();
   const [file, setFile] = useState<string | null>(null);
-  const [passphrase, setPassphrase] = useState('');
   const [made, setMade] = useState<PassedBackup | null>(null);
-  const [error, setError] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
+  const work = (typed: string) => desktop.backupPass({ server: name, passphrase: typed, file: file! });
+  const { passphrase, setPassphrase, error, setError, busy, submit } = usePassphrase(work, setMade, file !== null);
   const isReady = !busy && file !== null && passphrase !== '';
   const choose = async (): Promise<void> => {
     const chosen = await desktop.chooseBackup();
     if (chosen === null) return;
     setFile(chosen);
     setMade(null);
-  };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (!isReady) return;
-    setBusy(true);
-    setError(null);
-    setPassphrase('');
-    desktop
-      .backupPass({ server: name, passphrase, file })
-      .then(setMade, setError)
-      .finally(() => setBusy(false));
   };
   return (
     <>
