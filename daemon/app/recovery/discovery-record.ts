@@ -65,7 +65,7 @@ function storedRecord({ store, now }: App): z.infer<typeof SearchRecord> | null 
 export const accountsSearched = (app: App): number => storedRecord(app)?.accounts ?? 0;
 
 export function storedSearch(app: App, request: DiscoveryRequest): SearchMemory {
-  const accounts = accountsOf(request);
+  const [search, accounts] = [searchOf(request), accountsOf(request)];
   return {
     read() {
       const stored = storedRecord(app);
@@ -74,7 +74,7 @@ export function storedSearch(app: App, request: DiscoveryRequest): SearchMemory 
     },
     async write(chains) {
       const now = app.now();
-      const value = JSON.stringify({ search: searchOf(request), accounts, at: now, chains });
+      const value = JSON.stringify({ search, accounts, at: now, chains });
       await app.store.write((tx) => tx.run(saveSetting, { key: SETTING, value, updated_at: now }));
     },
   };
