@@ -5,7 +5,7 @@ import { passGas } from '../../../daemon/app/gas/pass.ts';
 import { ownSpends } from '../../../daemon/app/gas/stuck.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
-import { saveGasPlan } from '../../../daemon/store/queries/gas.ts';
+import { beginGasPlan } from './gas-kit.ts';
 import { TOKEN } from './pay-families.ts';
 
 /** So many deposits of a token and of gas, which a plan collects. */
@@ -23,27 +23,8 @@ async function scene(count: number) {
     await pay.sync();
     paid.push(id);
   }
-  const { at: now } = bench;
-  const plan = {
-    account_id: account.id,
-    chain_key: bench.chain.key,
-    min_usd: 0n,
-    price_max: null,
-    fee_max: chain.coin,
-    used: 0n,
-    only_needed: false,
-    day_from: null,
-    day_to: null,
-    halted: false,
-    halted_by: 0,
-    begins_at: now,
-    ends_at: now + 86_400_000,
-    created_at: now,
-    state: 'open' as const,
-    problem: null,
-  };
   const run = (sql: string) => app.store.write((tx) => tx.run({ sql, bind: () => [] }, {}));
-  await app.store.write((tx) => tx.run(saveGasPlan, plan));
+  await beginGasPlan(pay);
   Object.assign(bench.chain, { syncs: 1, syncedAt: bench.at });
   const addresses = paid.map((id) => app.store.get(targetById, { id })!.address);
   const begun = () =>

@@ -5,8 +5,8 @@ import { passGas } from '../../../daemon/app/gas/pass.ts';
 import { ownSpends } from '../../../daemon/app/gas/stuck.ts';
 import { tankOf } from '../../../daemon/app/withdrawals/change-address.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
-import { saveGasPlan } from '../../../daemon/store/queries/gas.ts';
 import { versionsOf } from '../../../daemon/store/queries/withdrawals.ts';
+import { beginGasPlan } from './gas-kit.ts';
 import { TOKEN } from './pay-families.ts';
 
 it('gets gas again, once, and goes on', async () => {
@@ -22,26 +22,7 @@ it('gets gas again, once, and goes on', async () => {
   await chain.deposit(app.store.get(targetById, { id })!, 5n * chain.coin);
   await chain.mine();
   await pay.sync();
-  await app.store.write((tx) =>
-    tx.run(saveGasPlan, {
-      account_id: account.id,
-      chain_key: bench.chain.key,
-      min_usd: 0n,
-      price_max: null,
-      fee_max: chain.coin,
-      used: 0n,
-      only_needed: false,
-      day_from: null,
-      day_to: null,
-      halted: false,
-      halted_by: 0,
-      begins_at: bench.at,
-      ends_at: bench.at + 86_400_000,
-      created_at: bench.at,
-      state: 'open',
-      problem: null,
-    }),
-  );
+  await beginGasPlan(pay);
   const gas = async (): Promise<void> => {
     Object.assign(bench.chain, { syncs: bench.chain.syncs + 1, syncedAt: bench.at });
     await passGas(app, bench.chain);
