@@ -98,6 +98,8 @@ const VersionShape = z.object({
 const WithdrawalDetailShape = WithdrawalShape.extend({
   /** The input that all versions share. */
   conflict_key: z.string().nullable(),
+  /** The ways to replace its transaction now; none while another version is signed, and on a chain without replacement. */
+  replacements: z.array(z.enum(['speed-up', 'cancel'])),
   versions: z.array(VersionShape),
 });
 

@@ -386,6 +386,8 @@ describe('other versions', () => {
       const { body } = await service.call<Shown>('POST', '/withdraw', wanted);
       await operator.approve(body.id);
       await when(body.id, 'broadcast');
+      const { replacements } = (await operator.call('withdrawal.show', { id: body.id })).withdrawal;
+      expect(replacements).toEqual(hasReplacement ? ['speed-up', 'cancel'] : []);
       if (hasReplacement) await operator.replace(body.id, 'speed-up');
       else expect(await refusal(operator.replace(body.id, 'speed-up'))).toBe('withdrawal.no_replacement');
       await service.call('POST', '/sandbox/mine', { crypto });
@@ -398,6 +400,7 @@ describe('other versions', () => {
         return ['completed', 'failed'].includes(await stateOf(body.id));
       });
       expect((await operator.show(body.id)).state).toBe(hasReplacement ? 'failed' : 'completed');
+      expect((await operator.call('withdrawal.show', { id: body.id })).withdrawal.replacements).toEqual([]);
     });
   });
 

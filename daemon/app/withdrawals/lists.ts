@@ -10,6 +10,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
+import { replacementsOf } from './replace.ts';
 import { findWithdrawal, spendOf } from './rows.ts';
 
 /** The maximum number of rows that one call reads, for filters with few matches. */
@@ -38,12 +39,18 @@ export function listWithdrawals(
   return { rows, next: more && last && last.id > 1 ? last.id : null };
 }
 
-type WithdrawalDetails = { row: WithdrawalRow; spend: SpendRow | null; versions: VersionRow[] };
+type WithdrawalDetails = {
+  row: WithdrawalRow;
+  spend: SpendRow | null;
+  versions: VersionRow[];
+  replacements: ReturnType<typeof replacementsOf>;
+};
 
 /** All data of one. Throws `Rejected('withdrawal.not_found')`. */
 export function showWithdrawal(app: App, name: string): WithdrawalDetails {
   const row = findWithdrawal(app.store, name);
-  if (row.spend_id === null) return { row, spend: null, versions: [] };
+  if (row.spend_id === null) return { row, spend: null, versions: [], replacements: [] };
   const spend = spendOf(app.store, row.spend_id);
-  return { row, spend, versions: app.store.all(versionsOf, { spend_id: spend.id }) };
+  const versions = app.store.all(versionsOf, { spend_id: spend.id });
+  return { row, spend, versions, replacements: replacementsOf(app, row) };
 }

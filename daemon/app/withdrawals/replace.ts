@@ -211,6 +211,19 @@ async function replacingRate(
   return rate > least ? rate : least;
 }
 
+/** The ways to replace a withdrawal's transaction now. */
+export function replacementsOf(app: App, row: WithdrawalRow): ReplaceRequest['kind'][] {
+  if (row.spend_id === null) return [];
+  try {
+    const { known } = needOpen(app.store, holderOf(app, row), row);
+    const isPaid = paidBy(app.store, known.at(-1)!.version).some(({ id }) => id === row.id);
+    return isPaid ? ['speed-up', 'cancel'] : ['speed-up'];
+  } catch (error) {
+    if (error instanceof Rejected) return [];
+    throw error;
+  }
+}
+
 /** The replaceable state of a withdrawal. Throws `Rejected` with the obstacle. */
 function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
   const { state, spend_id, id } = withdrawalOf(reader, row.id);

@@ -3,6 +3,7 @@ import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import type { Cost } from '../../app/withdrawals/cost.ts';
+import type { showWithdrawal } from '../../app/withdrawals/lists.ts';
 import { whyOutside } from '../../app/withdrawals/outside.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
 import type { Recipient } from '../../app/withdrawals/recipient.ts';
@@ -15,7 +16,7 @@ import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain
 import { inGroups, type Policy } from '../../domain/policy.ts';
 import { hex } from '../../kit/bytes.ts';
 import type { AddressBookRow } from '../../store/queries/policies.ts';
-import type { SpendRow, VersionRow, WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 
 type WithdrawalJson = Result<'withdrawal.list'>['withdrawals'][number];
 type DetailJson = Result<'withdrawal.show'>['withdrawal'];
@@ -62,14 +63,13 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
 
 export function detailJson(
   app: App,
-  row: WithdrawalRow,
-  spend: SpendRow | null,
-  versions: readonly VersionRow[],
+  { row, spend, versions, replacements }: ReturnType<typeof showWithdrawal>,
 ): DetailJson {
   const asset = feeAssetFor(row);
   return {
     ...withdrawalJson(app, row),
     conflict_key: spend?.conflict_key ?? null,
+    replacements,
     versions: versions.map((version) => ({
       id: version.id,
       kind: version.kind,

@@ -91,8 +91,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     return { withdrawals: rows.map((row) => withdrawalJson(app, row)), next };
   },
   'withdrawal.show': ({ app }, { id }) => {
-    const { row, spend, versions } = showWithdrawal(app, id);
-    return { withdrawal: detailJson(app, row, spend, versions) };
+    return { withdrawal: detailJson(app, showWithdrawal(app, id)) };
   },
   'withdrawal.add': async ({ app }, { business, request = null, ...asked }) => {
     const row = await requestByOperator(app, findBusiness(app, business), asked, request);

@@ -31,10 +31,6 @@ export function One({ id }: { id: string }): ReactNode {
   );
 }
 
-/** While a transaction waits for a block, its fee can be raised, or it can be replaced by one that pays nobody. */
-const isReplaceable = (one: Detail): boolean =>
-  one.crypto !== 'BCH' && (one.state === 'signed' || one.state === 'broadcast') && !one.canceling;
-
 /** Whether the wallet refused another transaction: a restored one does not know what the lost machine signed. */
 const isUnknown = ({ problem }: Detail): boolean => problem?.code === 'signer.approval';
 
@@ -49,15 +45,19 @@ function Actions({ one }: { one: Detail }): ReactNode {
       </a>
     );
   }
-  if (!isReplaceable(one)) return null;
+  const isAnew = isUnknown(one) && !one.canceling;
   return (
     <>
-      <a className="button" href={href('withdrawals', `${one.id}`, 'cancel')}>
-        {t('cancelIt')}
-      </a>
-      <a className="button" href={href('withdrawals', `${one.id}`, isUnknown(one) ? 'anew' : 'speed-up')}>
-        {t(isUnknown(one) ? 'approveAnew' : 'speedUp')}
-      </a>
+      {one.replacements.includes('cancel') && (
+        <a className="button" href={href('withdrawals', `${one.id}`, 'cancel')}>
+          {t('cancelIt')}
+        </a>
+      )}
+      {one.replacements.includes('speed-up') && (
+        <a className="button" href={href('withdrawals', `${one.id}`, isAnew ? 'anew' : 'speed-up')}>
+          {t(isAnew ? 'approveAnew' : 'speedUp')}
+        </a>
+      )}
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** Payments that nodes refuse on chains without replacement: signed anew by themselves, by the operator, or given up. */
 import { describe, expect, it } from 'vitest';
+import { showWithdrawal } from '../../../daemon/app/withdrawals/lists.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import type { PayBench } from './pay-bench.ts';
@@ -159,6 +160,7 @@ describe.each([XMR, BCH])('$name: a payment that nodes refuse', (family) => {
     pay.bench.chain.away = true;
     expect(await codeOf(pay.replace(id, 'speed-up'))).toBe('withdrawal.no_replacement');
     pay.bench.chain.away = false;
+    expect(showWithdrawal(pay.bench.app, `${id}`).replacements).toEqual(['speed-up', 'cancel']);
     await pay.replace(id, 'speed-up', 3n * (await pay.feeRate()));
     await pay.round();
     const [, second] = pay.versions(id);
