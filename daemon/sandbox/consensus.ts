@@ -21,6 +21,8 @@ import {
 /** The tip of a new chain: deep enough for any reorganisation, and above the rules for a chain's first blocks. */
 const FIRST_TIP_HEIGHT = 200;
 const FIRST_BLOCK_SPACING_MS = 10_000;
+/** Between automatic blocks of a chain that nobody uses. Deadlines count up to two hours past the median time of blocks. */
+const IDLE_BLOCK_MS = 600_000;
 
 export const REORG_BLOCKS_MAX = 100;
 const BLOCKS_KEPT_MAX = 1_000;
@@ -84,6 +86,17 @@ export function roomForBlocks(tx: SandboxWriter, chain: ChainId): number {
   const row = tx.chain(chain);
   if (!row?.down) return Number.MAX_SAFE_INTEGER;
   return Math.max(0, BLOCKS_KEPT_MAX + UNREAD_BLOCKS_MAX - (tipOfChain(tx, chain).height - row.pruned));
+}
+
+/**
+ * Whether an automatic block is due: while a transaction waits, or the newest one could still leave its block, and every ten minutes. Each
+ * block of a chain costs a write of its checkpoint, also where nobody has used the sandbox for months.
+ */
+export function isBlockDue(tx: SandboxWriter, chain: ChainId, now: number): boolean {
+  const tip = tipOfChain(tx, chain);
+  const newest = tx.newestMined(chain);
+  const isBusy = tx.mempoolSize(chain) > 0 || (newest !== null && tip.height - newest < REORG_BLOCKS_MAX);
+  return roomForBlocks(tx, chain) > 0 && (isBusy || now - tip.time >= IDLE_BLOCK_MS);
 }
 
 /** A block with the oldest transactions of the mempool. Prunes blocks that became too deep. */

@@ -135,6 +135,11 @@ export class SandboxReader {
     return contents;
   }
 
+  /** The height of the newest block with a transaction; null: there is none. */
+  newestMined(chain: ChainId): number | null {
+    return this.#reader.get(READ.newestMined, { chain })?.block_height ?? null;
+  }
+
   mempoolSize(chain: ChainId): number {
     return this.#reader.get(READ.mempoolSize, { chain })?.size ?? 0;
   }

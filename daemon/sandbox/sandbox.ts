@@ -17,6 +17,7 @@ import {
   ensureChain,
   evict,
   type IsOurs,
+  isBlockDue,
   mineBlock,
   needRoom,
   REORG_BLOCKS_MAX,
@@ -75,7 +76,7 @@ type SandboxOptions = {
   watch: (chain: ChainId) => WatchList;
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Seconds between automatic blocks; 0: there are none. */
+  /** Seconds between automatic blocks while a chain is used (`isBlockDue`); 0: there are none. */
   blockSeconds: number;
   /** Called when a block could not be mined. The next one is tried at its time. */
   log?: (message: string, error: unknown) => void;
@@ -192,17 +193,19 @@ class SimulatedChains implements Sandbox {
     await this.#ticking;
   }
 
-  /** A block on every chain, in one transaction. */
+  /** A block on every chain where one is due, in one transaction. */
   async #tick(): Promise<void> {
     const { store, chains, now, log } = this.#options;
     try {
-      await store.write((tx) => {
-        for (const chain of chains) {
+      const mined = await store.write((tx) =>
+        chains.filter((chain) => {
           ensureChain(tx, chain, now());
-          if (roomForBlocks(tx, chain) > 0) mineBlock(tx, chain, now(), this.#isOurs(chain));
-        }
-      });
-      for (const chain of chains) this.#wake(chain);
+          const isDue = isBlockDue(tx, chain, now());
+          if (isDue) mineBlock(tx, chain, now(), this.#isOurs(chain));
+          return isDue;
+        }),
+      );
+      for (const chain of mined) this.#wake(chain);
     } catch (error) {
       log?.('The sandbox could not mine a block', error);
     }

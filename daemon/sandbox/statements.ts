@@ -51,6 +51,15 @@ export const READ = {
   mempool: statement((p: OfChain & { limit: number }) =>
     transactions.where('chain', '=', p.chain).where('block_height', 'is', null).orderBy('id').limit(p.limit),
   ),
+  newestMined: statement((p: OfChain) =>
+    sqlite
+      .selectFrom('sandbox_tx')
+      .select('block_height')
+      .where('chain', '=', p.chain)
+      .where('block_height', 'is not', null)
+      .orderBy('block_height', 'desc')
+      .limit(1),
+  ),
   blockOutputs: statement((p: AtHeight) =>
     outputsOfTransactions.where('t.chain', '=', p.chain).where('t.block_height', '=', p.height),
   ),

@@ -263,10 +263,15 @@ describe('limits', () => {
 });
 
 describe('the block timer', () => {
-  it('mines every chain in one transaction, and wakes who waits', async () => {
+  it('mines chains that are used, and every ten minutes all others, in one transaction, and wakes who waits', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {
-      const { sandbox, rows, store } = await bench({ blockSeconds: 10 });
+      const made = await bench({ blockSeconds: 10 });
+      const { sandbox, rows, store, clock } = made;
+      const heights = () => CHAINS.map((chain) => rows.tip(chain)?.height);
+      const { address } = await addressOf(made, 'BTC', 0);
+      for (const chain of CHAINS) await sandbox.mine(chain, 1);
+      await sandbox.pay('BTC', { address, asset: 'BTC', units: 10_000n });
       const woken: ChainId[] = [];
       for (const chain of CHAINS) sandbox.adapter(chain).onHint(() => woken.push(chain));
       let commits = 0;
@@ -274,15 +279,29 @@ describe('the block timer', () => {
         commits++;
       };
       sandbox.start();
+      const tick = async (): Promise<void> => {
+        const before = commits;
+        clock.now += 10_000;
+        vi.advanceTimersByTime(10_000);
+        await vi.waitFor(() => expect(commits).toBe(before + 1));
+      };
       vi.advanceTimersByTime(9_999);
-      await vi.waitFor(() => expect(commits).toBe(0));
+      expect(commits).toBe(0);
+      clock.now += 10_000;
       vi.advanceTimersByTime(1);
+      await vi.waitFor(() => expect(woken).toEqual(['BTC']));
+      expect([commits, rows.newestMined('BTC')]).toEqual([1, 202]);
+      for (let i = 0; i < 58; i++) await tick();
+      expect(heights()).toEqual(CHAINS.map((chain) => (chain === 'BTC' ? 260 : 201)));
+      woken.length = 0;
+      await tick();
       await vi.waitFor(() => expect(woken).toEqual([...CHAINS]));
-      expect(commits).toBe(1);
-      expect(CHAINS.map((chain) => rows.tip(chain)?.height)).toEqual(CHAINS.map(() => 201));
+      for (let i = 0; i < 59; i++) await tick();
+      // the transaction can leave its block no more
+      expect(heights()).toEqual(CHAINS.map((chain) => (chain === 'BTC' ? 302 : 202)));
       await sandbox.close();
       vi.advanceTimersByTime(60_000);
-      expect(rows.tip('BTC')?.height).toBe(201);
+      expect(rows.tip('BTC')?.height).toBe(302);
     } finally {
       vi.useRealTimers();
     }
