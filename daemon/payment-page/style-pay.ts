@@ -54,6 +54,7 @@ button.offer:hover, summary.offer:hover { border-color: var(--main); background:
 .scan figcaption b { font-weight: 600; }
 .qr { display: block; inline-size: 16rem; max-inline-size: 100%; block-size: auto; margin: 0 auto .5rem; border: 1px solid var(--line); border-radius: .75rem; }
 .full { display: none; }
+.send.stale { display: none; }
 .send:has(.full-switch:checked) .full { display: block; }
 .send:has(.full-switch:checked) .plain { display: none; }
 .switch { margin-block-start: .5rem; font-size: .95rem; }

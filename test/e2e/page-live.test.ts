@@ -155,6 +155,29 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     await visit.end({ others: [line.url], expected: /ERR_|Failed to load resource/ });
   });
 
+  it('shows no address without a connection once its price is over', async () => {
+    const slug = await stage.requested();
+    const visit = await stage.visit();
+    const { page, context } = visit;
+    await page.clock.install();
+    await visit.open(slug);
+    await visit.shows('waiting');
+    await context.route(/\/(?:events|status)/, (route) => route.abort());
+    const send = page.locator('.send');
+    for (let i = 0; i < 20 && !(await page.locator('#offline').isVisible()); i++) await page.clock.runFor(10_000);
+    await page.locator('#offline').waitFor();
+    expect(await send.isVisible()).toBe(true);
+    await page.clock.fastForward(24 * 3_600_000);
+    await page.clock.runFor(1_000);
+    await send.waitFor({ state: 'hidden' });
+    await context.unroute(/\/(?:events|status)/);
+    await until('it is asked again', async () => {
+      await page.clock.runFor(5_000);
+      return send.isVisible();
+    });
+    await visit.end({ expected: /ERR_|Failed to load resource/ });
+  });
+
   it('two tabs follow each other, and a stale one shows what was chosen in the other', async () => {
     const slug = await stage.invoice({ crypto: 'ALL' });
     const visit = await stage.visit();

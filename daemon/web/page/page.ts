@@ -140,6 +140,8 @@ function tick(): void {
   if (bar) bar.setAttribute('width', `${Math.max(0, Math.min(100, (100 * left) / length))}`);
   const head = shown.querySelector('.head');
   if (head) head.classList.toggle('soon', left < SOON_MS);
+  // the price is over, and nobody knows what is owed now
+  shown.querySelector('.send')?.classList.toggle('stale', left <= 0 && !offline.hidden);
   // a new price is due; the first request may be too early by the difference of the clocks
   if (left <= 0 && Date.now() - askedAt > OWED_RETRY_MS) {
     askedAt = Date.now();
