@@ -1,7 +1,5 @@
 /** The nginx snippets as they are printed, in a real nginx with TLS: payers' pages, event streams, limits, sub-paths, the console. */
-import { type ChildProcess, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -12,42 +10,27 @@ import { joinServer } from '../../daemon/home/dial.ts';
 import { walletFolderIn, writeServer } from '../../daemon/home/place.ts';
 import { signAtHome } from '../../daemon/home/signing.ts';
 import { strictCaller } from '../api/operator-raw.ts';
-import { selfSigned } from '../nodes/certificate.ts';
 import { freePort } from '../nodes/litecoind.ts';
-import { spawnBound } from '../support/bound-child.ts';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { ConsolePage } from '../support/console-page.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { hasNginx, Nginx } from '../support/nginx.ts';
 import { cheapWallet } from '../support/wallet.ts';
 
-const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((path) => existsSync(path));
-const PROXIES = join(import.meta.dirname, '..', '..', 'resources', 'proxies');
 const BURST = 3;
 const WORDS = `${'abandon '.repeat(11)}about`;
 
 type Answer = { status: number; headers: IncomingMessage['headers']; body: string };
 
-describe.skipIf(NGINX === undefined)('behind nginx', () => {
+describe.skipIf(!hasNginx)('behind nginx', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countinghouse-nginx-'));
   let service: TestDaemon;
-  let nginx: ChildProcess;
+  let nginx: Nginx;
   let port: number;
   /** Of the console: as nginx has it for browsers, and as it listens itself. */
   let consolePort: number;
   let ownPort: number;
-  let log = '';
-
-  /** The snippets for this machine: another name, ports, certificate. */
-  const adapted = (file: string): string =>
-    readFileSync(join(PROXIES, file), 'utf8')
-      .replaceAll('127.0.0.1:8480', new URL(service.daemon.url).host)
-      .replaceAll('127.0.0.1:8481', `127.0.0.1:${ownPort}`)
-      .replaceAll(/listen .*443 ssl;\n/g, '')
-      .replace('server_name', `listen 127.0.0.1:${file.includes('console') ? consolePort : port} ssl;\n    server_name`)
-      .replace(/server_name .*;/, 'server_name localhost;')
-      .replace(/ssl_certificate .*;/, `ssl_certificate ${folder}/cert.pem;`)
-      .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${folder}/key.pem;`);
 
   type Options = { method?: string; headers?: Record<string, string>; body?: string; at?: number };
   const call = (path: string, options: Options = {}) =>
@@ -68,9 +51,6 @@ describe.skipIf(NGINX === undefined)('behind nginx', () => {
   beforeAll(async () => {
     buildConsole();
     [port, consolePort, ownPort] = [await freePort(), await freePort(), await freePort()];
-    const { cert, key } = selfSigned();
-    writeFileSync(join(folder, 'cert.pem'), cert);
-    writeFileSync(join(folder, 'key.pem'), key);
     service = await startTestDaemon(
       `public_url = "https://localhost:${port}/pay-here"\ntrusted_proxies = ["127.0.0.1"]\n[browser]\nreads_burst = ${BURST}\nreads_per_minute = 1
 [console]
@@ -79,37 +59,15 @@ public_url = "https://localhost:${consolePort}"
 elsewhere = true
 `,
     );
-    mkdirSync(join(folder, 'temp'));
-    const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${folder}/temp/${name};`,
-    );
-    const site = adapted('nginx.conf').replace(/\}\s*$/, `${adapted('nginx-subpath.conf')}\n}\n`);
-    writeFileSync(
-      join(folder, 'nginx.conf'),
-      `daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1; events {}\nhttp { access_log off; ${temp.join(' ')}\n${site}${adapted('nginx-console.conf')}}\n`,
-    );
-    const check = ['-t', '-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
-    execFileSync(NGINX!, check, { stdio: ['ignore', 'pipe', 'pipe'] });
-    nginx = spawnBound(NGINX!, check.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] });
-    nginx.stderr?.on('data', (text: Buffer) => {
-      log += text;
-    });
-    const deadline = performance.now() + 10_000;
-    while (
-      !(await call('/health').then(
-        () => true,
-        () => false,
-      ))
-    ) {
-      if (performance.now() > deadline) throw new Error(`nginx does not answer: ${log}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    nginx = new Nginx(folder);
+    const ofApi = { at: port, api: Number(new URL(service.daemon.url).port) };
+    const site = nginx
+      .snippet('nginx.conf', ofApi)
+      .replace(/\}\s*$/, `${nginx.snippet('nginx-subpath.conf', ofApi)}\n}\n`);
+    await nginx.start(`${site}${nginx.snippet('nginx-console.conf', { at: consolePort, console: ownPort })}`, port);
   });
   afterAll(async () => {
-    if (nginx?.pid && nginx.exitCode === null) {
-      nginx.kill('SIGTERM');
-      await once(nginx, 'exit');
-    }
+    await nginx?.stop();
     await service?.stop();
     rmSync(folder, { recursive: true, force: true });
   });

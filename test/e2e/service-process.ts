@@ -8,9 +8,9 @@ export class ServiceProcess {
   said = '';
   readonly #child: ChildProcess;
 
-  /** `program`: from `bundled`. `uid`: where the superuser runs the tests; otherwise it is who runs them. */
-  constructor(program: string, uid: number, args: string[]) {
-    const env = { HOME: '/nonexistent', PATH: process.env.PATH };
+  /** `program`: from `bundled`. `uid`: where the superuser runs the tests; otherwise it is who runs them. `more`: of its environment. */
+  constructor(program: string, uid: number, args: string[], more: Record<string, string> = {}) {
+    const env = { HOME: '/nonexistent', PATH: process.env.PATH, ...more };
     const user = isRoot ? { uid, gid: GROUP } : {};
     this.#child = spawn(process.execPath, [program, ...args], { ...user, env, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
