@@ -16,30 +16,43 @@ const Told = z.object({ error: z.object({ message: z.string() }) });
 /** Both throw `Unavailable` with the reason. */
 export type Keychain = { remember(passphrase: string): Promise<Wallet>; forget(): Promise<Wallet> };
 
-/** `command`: the command line. `status`: the wallet as it is. */
-export function systemKeychain(
-  command: readonly [program: string, ...args: string[]],
-  env: NodeJS.ProcessEnv,
-  status: () => Promise<Wallet>,
-): Keychain {
-  const run = async (args: string[], input: string): Promise<Wallet> => {
-    const [program, ...first] = command;
+/** The same, by `command`: the command line, with the server if it is for one. */
+export class KeychainCommands {
+  readonly #command: readonly [program: string, ...args: string[]];
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor(command: readonly [program: string, ...args: string[]], env: NodeJS.ProcessEnv) {
+    this.#command = command;
+    this.#env = env;
+  }
+
+  remember(passphrase: string): Promise<void> {
+    return this.#run(['unlock', '--remember', '--passphrase-file', '-'], passphrase);
+  }
+
+  forget(): Promise<void> {
+    return this.#run(['forget'], '');
+  }
+
+  #run(args: string[], input: string): Promise<void> {
+    const [program, ...first] = this.#command;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const options = { env, timeout: COMMAND_MS, windowsHide: true };
+    const options = { env: this.#env, timeout: COMMAND_MS, windowsHide: true };
     const child = execFile(program, [...first, '--json', 'wallet', ...args], options, (error, _, told) => {
       if (error) reject(new Unavailable(reasonOf(told, SILENT), RETRY_SECONDS));
       else resolve();
     });
     // a command that failed at once does not read it
     child.stdin?.on('error', () => {}).end(input);
-    await promise;
-    return status();
-  };
-  return {
-    remember: (passphrase) => run(['unlock', '--remember', '--passphrase-file', '-'], passphrase),
-    forget: () => run(['forget'], ''),
-  };
+    return promise;
+  }
 }
+
+/** `status`: the wallet as it is. */
+export const keychainOf = (commands: KeychainCommands, status: () => Promise<Wallet>): Keychain => ({
+  remember: (passphrase) => commands.remember(passphrase).then(status),
+  forget: () => commands.forget().then(status),
+});
 
 const SILENT = 'The keychain does not answer';
 

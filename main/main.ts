@@ -11,12 +11,12 @@ import { localKeyholder } from '../daemon/operator/local-keyholder.ts';
 import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
 import { serveChannel, type Target, tell } from './channel.ts';
 import { backupFiles } from './files.ts';
-import { systemKeychain } from './keychain.ts';
+import { KeychainCommands, keychainOf } from './keychain.ts';
 import { LINK_SCHEME } from './limits.ts';
 import { askedOpener, linkAmong, placeOfLink } from './links.ts';
 import { isHiddenStart, loginStart } from './login.ts';
 import { setMenu } from './menu.ts';
-import { desktopMethods, filesOfServer, KEYCHAIN_OF_SERVER, slowedKeyholder } from './methods.ts';
+import { desktopMethods, filesOfServer, slowedKeyholder } from './methods.ts';
 import { alertWords, noticesOf, notify } from './notices.ts';
 import { registerScheme, servePages } from './pages.ts';
 import { Preferences } from './preferences.ts';
@@ -203,7 +203,7 @@ class Shell {
     const status = async () => (await call('wallet.status', {})).wallet;
     const files = backupFiles(this.#text);
     const shared = { preferences: this.#preferences, servers };
-    const keychain = systemKeychain(command, this.#env, status);
+    const keychain = keychainOf(new KeychainCommands(command, this.#env), status);
     const own = {
       call,
       methods: desktopMethods({ ...shared, call, keyholder, custody: sealedCustody(call), keychain, files }),
@@ -213,8 +213,8 @@ class Shell {
       if (name === null) return own;
       const server = servers.get(name);
       if (!server) return null;
-      const { call, keyholder, custody } = server;
-      const parts = { ...shared, call, keyholder, custody, keychain: KEYCHAIN_OF_SERVER, files: filesOfServer(files) };
+      const { call, keyholder, custody, keychain } = server;
+      const parts = { ...shared, call, keyholder, custody, keychain, files: filesOfServer(files) };
       const target = made.get(server) ?? { call: server.call, methods: desktopMethods(parts) };
       made.set(server, target);
       return target;

@@ -96,8 +96,7 @@ const thereAlone = async (): Promise<never> => {
   throw new Rejected('signer.unsupported', 'This is done on the server itself');
 };
 
-/** For the pages of a server: its wallet is opened by its passphrase alone, and its backups are made there. */
-export const KEYCHAIN_OF_SERVER: Keychain = { remember: thereAlone, forget: thereAlone };
+/** For the pages of a server, whose backups are made there. */
 export const filesOfServer = (files: BackupFiles): BackupFiles => ({ ...files, forSaving: thereAlone });
 
 /** Slows down a page that guesses passphrases. `folder`: of the wallet. */

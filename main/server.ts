@@ -13,7 +13,7 @@ import { auditedIn } from '../daemon/home/auditor.ts';
 import { ServerCalls } from '../daemon/home/call.ts';
 import { homeCustody } from '../daemon/home/custody.ts';
 import { grantHere, homeKeyholder, signingSocket } from '../daemon/home/keyholder.ts';
-import { readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
+import { isRemembered, readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
 import { sleep } from '../daemon/kit/async.ts';
 import type { PassedBackup, ServerState } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
@@ -22,6 +22,7 @@ import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
 import { isAway, type SignerStatus } from '../daemon/wallet/signer/port.ts';
 import { areWordsUnproved, hasWallet, walletFingerprint, wordsOf } from '../daemon/wallet/wallet.ts';
 import { Drills } from './drills.ts';
+import { type Keychain, KeychainCommands, keychainOf } from './keychain.ts';
 import { ALARM_LOOK_MS, ANSWER_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS, WATCH_LOOK_MS } from './limits.ts';
 import { slowed, slowedKeyholder } from './methods.ts';
 import { Service } from './service.ts';
@@ -53,8 +54,10 @@ export class Server {
   readonly #calls: ServerCalls;
   readonly #end = new AbortController();
   readonly #drills: Drills;
+  readonly #keychain: KeychainCommands;
   readonly keyholder: Keyholder;
   readonly custody: Custody;
+  readonly keychain: Keychain;
   #line: Pick<ServerState, 'line' | 'since' | 'why'> = { line: 'connecting', since: now(), why: null };
   #signing: Service | null = null;
   /** By the process that signs, when it answered last; null: none did. */
@@ -71,17 +74,26 @@ export class Server {
     this.#options = options;
     this.#folder = serverFolder(options.dataDir, name);
     this.#calls = new ServerCalls(this.#folder, options.release);
-    this.#drills = new Drills([...options.command, '--server', name], options.env);
+    const command = [...options.command, '--server', name] as const;
+    this.#drills = new Drills(command, options.env);
     const wallet = walletFolderIn(this.#folder);
     const keyholder = slowedKeyholder(homeKeyholder(name, this.#folder, this.call), wallet);
     this.keyholder = {
       ...keyholder,
-      unlock: (passphrase) => this.#unlock(keyholder, passphrase),
+      unlock: (passphrase) => this.#unlock(() => keyholder.unlock(passphrase), passphrase),
+      changePassphrase: (old, fresh) =>
+        keyholder.changePassphrase(old, fresh).catch((error) => this.#renewKeychain(error, fresh)),
       authorize: async (passphrase, wanted) => {
         const macs = await keyholder.authorize(passphrase, wanted);
         await grantHere(this.#folder, wanted.grants, macs.grants);
         return macs;
       },
+    };
+    this.#keychain = new KeychainCommands(command, options.env);
+    const keychain = keychainOf(this.#keychain, async () => (await this.call('wallet.status', {})).wallet);
+    this.keychain = {
+      ...keychain,
+      remember: (passphrase) => this.#unlock(() => keychain.remember(passphrase), passphrase),
     };
     this.custody = homeCustody({
       folder: this.#folder,
@@ -217,13 +229,14 @@ export class Server {
 
   async #walletHere(there: Wallet): Promise<Wallet> {
     const folder = walletFolderIn(this.#folder);
+    const here = { unlock: isRemembered(this.#folder) ? 'keychain' : 'prompt', separate: false } as const;
     if (!(await hasWallet(folder))) {
-      return { ...there, ...HERE, state: 'none', fingerprint: null, locks_at: null, words_unproved: false };
+      return { ...there, ...here, state: 'none', fingerprint: null, locks_at: null, words_unproved: false };
     }
     const signer = await this.#signerShown();
     return {
       ...there,
-      ...HERE,
+      ...here,
       state: signer?.state ?? 'locked',
       fingerprint: await walletFingerprint(folder),
       locks_at: signer?.lockAt ? new Date(signer.lockAt).toISOString() : null,
@@ -233,12 +246,24 @@ export class Server {
   }
 
   /** With the passphrase at hand, the public keys are derived with which the server's addresses are compared. */
-  async #unlock(keyholder: Keyholder, passphrase: string): Promise<Wallet> {
+  async #unlock(open: () => Promise<Wallet>, passphrase: string): Promise<Wallet> {
     await this.#begun();
-    const wallet = await keyholder.unlock(passphrase);
+    const wallet = await open();
     const { businesses } = await this.#ask('business.list', {});
     await keepMissing(this.#folder, passphrase, await missingOf(this.#folder, businesses));
     return wallet;
+  }
+
+  /** The passphrase may be another one although the server did not answer after the change: the keychain must not keep the old one. */
+  async #renewKeychain(error: unknown, fresh: string): Promise<never> {
+    const isOld = error instanceof Unavailable && isRemembered(this.#folder);
+    if (isOld) await this.#keychain.remember(fresh).catch(() => {});
+    throw error;
+  }
+
+  /** Takes its passphrase out of the keychain. Throws `Unavailable` if the keychain does not answer. */
+  async forgetPassphrase(): Promise<void> {
+    if (isRemembered(this.#folder)) await this.#keychain.forget();
   }
 
   /** Waits for the process that signs, which may have been started a moment ago. */
@@ -311,7 +336,6 @@ export class Server {
   }
 }
 
-const HERE = { unlock: 'prompt', separate: false } as const;
 const now = (): string => new Date().toISOString();
 
 /** The log of the process that signs for a server. */

@@ -94,10 +94,14 @@ export class Servers {
     });
   }
 
-  /** Ends the connection here. The wallet's folder stays. Throws `Rejected('signer.server')`. */
+  /**
+   * Ends the connection here. The wallet's folder stays. Throws `Rejected('signer.server')`; `Unavailable` if the keychain has its
+   * passphrase, and does not answer.
+   */
   async remove(name: string): Promise<ServerList> {
-    this.#needKnown(name);
+    const server = this.#needKnown(name);
     await this.#alone(async () => {
+      await server.forgetPassphrase();
       await forgetServer(serverFolder(this.#options.dataDir, name));
       await this.#drop(name);
     });

@@ -74,12 +74,10 @@ export function desktopBridge(shell: Shell, server = serverIn(location.search)):
     desktop: {
       server,
       chooseBackup: () => own('desktop.chooseBackup', {}),
-      ...(server === null && {
-        keychain: {
-          remember: (passphrase: string) => own('desktop.remember', { passphrase }),
-          forget: () => own('desktop.forget', {}),
-        },
-      }),
+      keychain: {
+        remember: (passphrase) => own('desktop.remember', { passphrase }),
+        forget: () => own('desktop.forget', {}),
+      },
       servers: () => own('desktop.servers', {}),
       join: (asked) => own('desktop.join', asked),
       removeServer: (name) => own('desktop.removeServer', { server: name }),

@@ -89,8 +89,7 @@ export type Desktop = {
   server: string | null;
   /** The path of a backup; null: the user chose none. */
   chooseBackup(): Promise<string | null>;
-  /** Absent for a server, whose wallet the keychain does not open. */
-  keychain?: Keychain;
+  keychain: Keychain;
   servers(): Promise<ServerList>;
   /** Connects this computer with a server. */
   join(asked: DesktopParams<'desktop.join'>): Promise<ServerState>;

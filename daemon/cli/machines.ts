@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { Rejected } from '../domain/errors.ts';
+import type { UnlockSource } from '../wallet/signer/unlock.ts';
 import { auditCommands, failIfStopped, lookTold } from './audit.ts';
 import { action } from './commands.ts';
 import { clean, EXIT, Failure, type Io, usage } from './io.ts';
@@ -156,19 +157,27 @@ type RunOptions = { autoLockMinutes: number; passphraseFile?: string; notificati
 async function run(session: Session, { autoLockMinutes, passphraseFile, notification }: RunOptions): Promise<void> {
   if (session.server === null) throw usage('name the server: countinghouse --server NAME signer run');
   if (process.platform === 'win32') throw usage('this runs on Linux and macOS');
-  const [{ signAtHome }, { version }] = await Promise.all([import('../home/signing.ts'), import('./version.ts')]);
+  const { server, dataDir } = session;
+  const [{ signAtHome }, { isRemembered }, { version }] = await Promise.all([
+    import('../home/signing.ts'),
+    import('../home/place.ts'),
+    import('./version.ts'),
+  ]);
+  const source = (): UnlockSource => {
+    if (passphraseFile !== undefined) return { kind: 'file', path: passphraseFile };
+    return isRemembered(dataDir) ? { kind: 'keychain', server } : { kind: 'prompt' };
+  };
   const signing = await signAtHome({
-    folder: session.dataDir,
+    folder: dataDir,
     release: version(),
     autoLockMinutes,
-    source: () => (passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile }),
+    source,
     log: (message) => session.note(clean(message)),
-    told: (isConnected) =>
-      session.note(isConnected ? `Connected with ${session.server}.` : 'The connection has ended.'),
+    told: (isConnected) => session.note(isConnected ? `Connected with ${server}.` : 'The connection has ended.'),
     audit: { env: session.io.env, told: lookTold(session, notification) },
   });
   const { isStopped, stoppedText } = await import('../home/alarm.ts');
-  if (await isStopped(session.dataDir)) session.note(stoppedText(session.server));
+  if (await isStopped(dataDir)) session.note(stoppedText(server));
   const { promise: stopped, resolve } = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
   try {

@@ -10,6 +10,7 @@ import { businessesMeant } from '../domain/merchant.ts';
 import { isAway } from '../wallet/signer/port.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
+import { asOpenedHere, changing, forget, remember, rememberForServer } from './keychain.ts';
 import { limitCommands } from './limits.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, secretFrom, withPassphrase } from './secrets.ts';
@@ -64,27 +65,9 @@ async function showWallet(session: Session): Promise<void> {
 
 async function unlock(session: Session, options: PassphraseOption & { remember?: boolean }): Promise<void> {
   const passphrase = await passphraseOf(session, options);
+  if (options.remember && session.server !== null) return rememberForServer(session, session.server, passphrase);
   const wallet = await (await session.keyholder()).unlock(passphrase);
   print(session, options.remember ? await remember(session, wallet, passphrase) : { wallet });
-}
-
-/** Puts the passphrase into the keychain; takes it out again if the service cannot use it. */
-async function remember(
-  session: Session,
-  { fingerprint }: Wallet,
-  passphrase: string,
-): Promise<Result<'wallet.keychain'>> {
-  const { forgetKeychain, writeKeychain } = await import('../wallet/signer/keychain.ts');
-  if (fingerprint === null) throw new Failure('there is no wallet yet', EXIT.failed, 'vault.missing');
-  await writeKeychain(fingerprint, passphrase);
-  try {
-    const opened = await session.call('wallet.keychain', { on: true });
-    session.note('The passphrase is in the keychain, and the service opens the wallet with it.');
-    return opened;
-  } catch (error) {
-    await forgetKeychain(fingerprint);
-    throw error;
-  }
 }
 
 async function lock(session: Session): Promise<void> {
@@ -96,11 +79,8 @@ type PassphraseFiles = PassphraseOption & { newPassphraseFile?: string };
 async function changePassphrase(session: Session, files: PassphraseFiles): Promise<void> {
   const old = await secretFrom(session, files.passphraseFile, 'The passphrase so far:', '--passphrase-file');
   const fresh = await newPassphrase(session, files.newPassphraseFile, '--new-passphrase-file');
-  const wallet = await (await session.keyholder()).changePassphrase(old, fresh);
-  if (wallet.unlock === 'keychain' && wallet.fingerprint !== null) {
-    const { writeKeychain } = await import('../wallet/signer/keychain.ts');
-    await writeKeychain(wallet.fingerprint, fresh);
-  }
+  const keyholder = await session.keyholder();
+  const wallet = await changing(session, fresh, () => keyholder.changePassphrase(old, fresh));
   session.note('The passphrase is changed. Copies of the wallet made before, in backups too, open with the old one.');
   print(session, { wallet });
 }
@@ -154,13 +134,6 @@ export async function revokeApprovals(session: Session, options: PassphraseOptio
   return session.call('wallet.status', {});
 }
 
-async function forget(session: Session): Promise<void> {
-  const { wallet } = await session.call('wallet.keychain', { on: false });
-  const { forgetKeychain } = await import('../wallet/signer/keychain.ts');
-  const forgotten = wallet.fingerprint !== null && (await forgetKeychain(wallet.fingerprint));
-  session.print({ forgotten }, () => (forgotten ? 'The keychain has forgotten it.\n' : 'The keychain had none.\n'));
-}
-
 const STATES: Record<Wallet['state'], string> = {
   none: "there is none yet: 'countinghouse business add' makes it",
   locked: 'locked: withdrawals wait',
@@ -168,8 +141,8 @@ const STATES: Record<Wallet['state'], string> = {
 };
 
 function print(session: Session, result: { wallet: Wallet }): void {
-  const { wallet } = result;
-  session.print(result, () =>
+  const wallet = asOpenedHere(session, result.wallet);
+  session.print({ ...result, wallet }, () =>
     pairs([
       [
         'wallet',

@@ -59,7 +59,7 @@ const STILL_GRANTED =
   'The wallet is locked, and still has the limits that it was granted: unlock it, and set them again. Nothing was changed';
 
 /** A wallet at home is open only in the process that signs. */
-function notServed(error: unknown, server: string): unknown {
+export function notServed(error: unknown, server: string): unknown {
   if ((error as Error).message !== SIGNER_AWAY) return error;
   const text = `nobody signs with this wallet now: run countinghouse --server ${server} signer run`;
   return new Rejected('signer.locked', text);

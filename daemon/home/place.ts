@@ -4,6 +4,7 @@
  * Invariant: the private key by which a server knows this computer is in a file that its owner alone can read. It lets ask and answer, and
  * spends nothing: that needs the wallet's passphrase.
  */
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -13,6 +14,7 @@ import { exists, replaceFile } from '../wallet/files.ts';
 const FOLDER = 'servers';
 const FILE = 'server.json';
 const WALLET_FOLDER = 'vault';
+const KEYCHAIN_FILE = 'keychain';
 const NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 
 const Jwk = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });
@@ -39,6 +41,12 @@ export function serverFolder(dataDir: string, name: string): string {
 }
 
 export const walletFolderIn = (folder: string): string => join(folder, WALLET_FOLDER);
+
+/** Has the fingerprint of the wallet whose passphrase is in the keychain. */
+export const keychainFileIn = (folder: string): string => join(folder, KEYCHAIN_FILE);
+
+/** Whether the keychain opens the wallet in the folder of a server. */
+export const isRemembered = (folder: string): boolean => existsSync(keychainFileIn(folder));
 
 /** The names of the servers that this computer has joined, in alphabetical order. */
 export async function serverNames(dataDir: string): Promise<string[]> {

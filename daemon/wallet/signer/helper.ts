@@ -15,7 +15,12 @@ const CREDENTIAL = 'countinghouse-passphrase';
 const SECRET_BYTES_MAX = 4_096;
 
 const Job = z.discriminatedUnion('source', [
-  z.strictObject({ source: z.literal('keychain'), sealKey: z.string(), fingerprint: z.string() }),
+  z.strictObject({
+    source: z.literal('keychain'),
+    sealKey: z.string(),
+    fingerprint: z.string(),
+    server: z.string().nullable(),
+  }),
   z.strictObject({ source: z.literal('file'), sealKey: z.string(), path: z.string() }),
   z.strictObject({ source: z.literal('systemd'), sealKey: z.string() }),
 ]);
@@ -23,7 +28,7 @@ type Job = z.infer<typeof Job>;
 
 async function passphraseOf(job: Job): Promise<string> {
   if (job.source === 'keychain') {
-    const found = await readKeychain(job.fingerprint);
+    const found = await readKeychain(job);
     if (found === null) throw new Error("the keychain holds no passphrase of this wallet: 'wallet unlock --remember'");
     return found;
   }

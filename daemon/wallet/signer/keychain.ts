@@ -23,29 +23,33 @@ function inWords(error: unknown): string {
   return `The keychain does not answer: ${message}`;
 }
 
-/** The keychain entry of a wallet, by its fingerprint. Throws `Unavailable` if the keychain is locked or there is none. */
+/** `server`: that the wallet signs for, by its name on this computer; null: the service of this computer. */
+export type WalletEntry = { fingerprint: string; server: string | null };
+
+/** The keychain entry of a wallet. Throws `Unavailable` if the keychain is locked or there is none. */
 async function entry<T>(
-  fingerprint: string,
+  { fingerprint, server }: WalletEntry,
   use: (entry: import('@napi-rs/keyring').AsyncEntry) => Promise<T>,
 ): Promise<T> {
   try {
     const { AsyncEntry } = await import('@napi-rs/keyring');
-    return await use(new AsyncEntry(SERVICE, `wallet ${fingerprint}`, OPTIONS));
+    const name = server === null ? `wallet ${fingerprint}` : `wallet ${fingerprint} of ${server}`;
+    return await use(new AsyncEntry(SERVICE, name, OPTIONS));
   } catch (error) {
     throw new Unavailable(inWords(error), RETRY_SECONDS);
   }
 }
 
 /** The passphrase of a wallet, or null when the keychain has none. */
-export async function readKeychain(fingerprint: string): Promise<string | null> {
-  return (await entry(fingerprint, (one) => one.getPassword())) ?? null;
+export async function readKeychain(wallet: WalletEntry): Promise<string | null> {
+  return (await entry(wallet, (one) => one.getPassword())) ?? null;
 }
 
-export async function writeKeychain(fingerprint: string, passphrase: string): Promise<void> {
-  await entry(fingerprint, (one) => one.setPassword(passphrase));
+export async function writeKeychain(wallet: WalletEntry, passphrase: string): Promise<void> {
+  await entry(wallet, (one) => one.setPassword(passphrase));
 }
 
 /** Removes the passphrase of a wallet. Returns whether there was one. */
-export async function forgetKeychain(fingerprint: string): Promise<boolean> {
-  return entry(fingerprint, (one) => one.deleteCredential());
+export async function forgetKeychain(wallet: WalletEntry): Promise<boolean> {
+  return entry(wallet, (one) => one.deleteCredential());
 }

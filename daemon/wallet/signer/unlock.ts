@@ -5,12 +5,14 @@ import type { Sealed } from './port.ts';
 import { spawnHelper } from './spawn.ts';
 import { SealedShape } from './wire.ts';
 
-/** `prompt`: only the operator. */
+/** `prompt`: only the operator. `server`: see `WalletEntry`; absent: the service of this computer. */
 export type UnlockSource =
   | { kind: 'prompt' }
-  | { kind: 'keychain' }
+  | { kind: 'keychain'; server?: string }
   | { kind: 'file'; path: string }
   | { kind: 'systemd' };
+
+type Source = Exclude<UnlockSource, { kind: 'prompt' }>;
 
 const HELPER_MS = 60_000;
 const OUTPUT_CHARS_MAX = 100_000;
@@ -18,14 +20,15 @@ const RETRY_SECONDS = 60;
 
 const unavailable = (why: string): Unavailable => new Unavailable(why, RETRY_SECONDS);
 
+function jobOf(source: Source, fingerprint: string) {
+  if (source.kind === 'file') return { source: source.kind, path: source.path };
+  if (source.kind === 'systemd') return { source: source.kind };
+  return { source: source.kind, fingerprint, server: source.server ?? null };
+}
+
 /** The passphrase, sealed to the signer's key. Throws `Unavailable` with the reason if it cannot be read. */
-export async function sealedBy(
-  source: Exclude<UnlockSource, { kind: 'prompt' }>,
-  sealKey: string,
-  fingerprint: string,
-): Promise<Sealed> {
-  const more = source.kind === 'file' ? { path: source.path } : source.kind === 'keychain' ? { fingerprint } : {};
-  const child = spawnHelper({ source: source.kind, sealKey, ...more });
+export async function sealedBy(source: Source, sealKey: string, fingerprint: string): Promise<Sealed> {
+  const child = spawnHelper({ sealKey, ...jobOf(source, fingerprint) });
   const said = { out: '', err: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     said.out = (said.out + text).slice(0, OUTPUT_CHARS_MAX);

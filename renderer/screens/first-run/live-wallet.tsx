@@ -169,7 +169,7 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
 function RememberBox({ checked, onChange }: { checked: boolean; onChange(checked: boolean): void }): ReactNode {
   const t = useText(TEXTS);
   const { bridge } = useData();
-  if (!bridge.desktop?.keychain) return null;
+  if (!bridge.desktop) return null;
   return (
     <label className="check">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />

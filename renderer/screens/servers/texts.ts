@@ -67,7 +67,8 @@ export default texts(
     holds_words: '24 words and all keys',
     holds_wordsText: 'made here, encrypted; on paper they bring everything back',
     holds_passphrase: 'Your passphrase',
-    holds_passphraseText: 'you type it here to approve; it is stored nowhere',
+    holds_passphraseText:
+      'you type it here to approve; it is stored nowhere but in this computer’s keychain, if you put it there',
     holds_limits: 'Limits and permissions',
     holds_limitsText: 'what may be paid without you, and to whom',
     holds_journal: 'Journal',
@@ -191,7 +192,8 @@ export default texts(
     holds_words: '24 Wörter und alle Schlüssel',
     holds_wordsText: 'hier gemacht, verschlüsselt; auf Papier bringen sie alles zurück',
     holds_passphrase: 'Ihre Passphrase',
-    holds_passphraseText: 'Sie tippen sie hier, um zu genehmigen; gespeichert wird sie nirgends',
+    holds_passphraseText:
+      'Sie tippen sie hier, um zu genehmigen; gespeichert wird sie nur im Schlüsselbund dieses Computers, falls Sie sie dort hineinlegen',
     holds_limits: 'Grenzen und Erlaubnisse',
     holds_limitsText: 'was ohne Sie gezahlt werden darf, und an wen',
     holds_journal: 'Journal',
