@@ -20,7 +20,7 @@ type Parts = {
   keychain: Keychain;
   files: BackupFiles;
   preferences: Preferences;
-  servers: Pick<Servers, 'list' | 'join' | 'remove' | 'signAgain' | 'backupPass'>;
+  servers: Pick<Servers, 'list' | 'join' | 'remove' | 'alarmMoney' | 'signAgain' | 'backupPass'>;
 };
 
 export function desktopMethods({
@@ -83,6 +83,7 @@ export function desktopMethods({
     'desktop.servers': () => servers.list(),
     'desktop.join': (asked) => servers.join(asked),
     'desktop.removeServer': ({ server }) => servers.remove(server),
+    'desktop.alarmMoney': ({ server }) => servers.alarmMoney(server),
     'desktop.signAgain': (looked) => servers.signAgain(looked),
     'desktop.backupPass': async (asked) => {
       needChosen(asked.file);

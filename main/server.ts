@@ -15,7 +15,7 @@ import { homeCustody } from '../daemon/home/custody.ts';
 import { grantHere, homeKeyholder, signingSocket } from '../daemon/home/keyholder.ts';
 import { isRemembered, readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
 import { sleep } from '../daemon/kit/async.ts';
-import type { PassedBackup, ServerState } from '../daemon/operator/desktop.ts';
+import type { AlarmMoney, PassedBackup, ServerState } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
 import { withSignerService } from '../daemon/operator/local-keyholder.ts';
 import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
@@ -25,6 +25,7 @@ import { Drills } from './drills.ts';
 import { type Keychain, KeychainCommands, keychainOf } from './keychain.ts';
 import { ALARM_LOOK_MS, ANSWER_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS, WATCH_LOOK_MS } from './limits.ts';
 import { slowed, slowedKeyholder } from './methods.ts';
+import { Money } from './money.ts';
 import { Service } from './service.ts';
 import { Watch } from './watch.ts';
 
@@ -66,6 +67,7 @@ export class Server {
   #waiting = 0;
   #foreign = 0;
   readonly #watch = new Watch();
+  readonly #money: Money;
   #watchedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws `Rejected('signer.server')` for a text that is no name. */
@@ -77,6 +79,7 @@ export class Server {
     const command = [...options.command, '--server', name] as const;
     this.#drills = new Drills(command, options.env);
     const wallet = walletFolderIn(this.#folder);
+    this.#money = new Money(wallet, this.#ask);
     const keyholder = slowedKeyholder(homeKeyholder(name, this.#folder, this.call), wallet);
     this.keyholder = {
       ...keyholder,
@@ -170,6 +173,16 @@ export class Server {
 
   /** As this computer joined it. An alarm is shown though the file beside it is damaged. */
   readonly #place = () => readServer(this.#folder).catch(() => ({ url: '', name: '', service: '', joined: undefined }));
+
+  /** The consequences of its foreign addresses for the money; null: none stands. */
+  async alarmMoney(): Promise<AlarmMoney | null> {
+    const [server, alarm] = [await this.#place(), await readAlarm(this.#folder)];
+    if (alarm === null) return null;
+    // one that has taken the place of the server that showed them does not know of them
+    const asked = isOf(alarm, server) ? this.#money.ask(alarm) : null;
+    if (asked && !this.#money.isTold) await Promise.race([asked, sleep(ANSWER_MS, this.#end.signal)]);
+    return this.#money.known(alarm);
+  }
 
   /** Makes the pass of a backup of the server. Throws `Rejected` `vault.*`, `backup.pass`. */
   async backupPass(passphrase: string, file: string): Promise<PassedBackup> {
@@ -324,7 +337,12 @@ export class Server {
     const look = async (): Promise<void> => {
       const alarm = (await isStopped(this.#folder)) ? await readAlarm(this.#folder) : null;
       const seen = alarm === null ? 0 : countIn(alarm) + 1;
-      if (seen > this.#foreign) this.#options.alarmed();
+      if (seen > this.#foreign) {
+        this.#options.alarmed();
+        // the operator is told to switch the server off
+        void this.alarmMoney().catch(() => {});
+      }
+      if (alarm === null) this.#money.forget();
       this.#foreign = seen;
       await this.#lookWhoWatches();
     };

@@ -11,7 +11,7 @@ import {
   walletFolderIn,
   writeServer,
 } from '../daemon/home/place.ts';
-import type { DesktopParams, PassedBackup, ServerList, ServerState } from '../daemon/operator/desktop.ts';
+import type { AlarmMoney, DesktopParams, PassedBackup, ServerList, ServerState } from '../daemon/operator/desktop.ts';
 import type { NewsBatch } from '../daemon/operator/news.ts';
 import { slowed } from './methods.ts';
 import { Server, type ServerOptions } from './server.ts';
@@ -107,6 +107,11 @@ export class Servers {
     });
     this.#options.changed();
     return this.list();
+  }
+
+  /** Null: no foreign address stands. Throws `Rejected('signer.server')`. */
+  async alarmMoney(name: string): Promise<AlarmMoney | null> {
+    return this.#needKnown(name).alarmMoney();
   }
 
   /** The operator has looked at foreign addresses. Throws `Rejected`: `signer.server`, `signer.foreign_address`, `vault.*`. */

@@ -81,6 +81,7 @@ export function desktopBridge(shell: Shell, server = serverIn(location.search)):
       servers: () => own('desktop.servers', {}),
       join: (asked) => own('desktop.join', asked),
       removeServer: (name) => own('desktop.removeServer', { server: name }),
+      alarmMoney: (name) => own('desktop.alarmMoney', { server: name }),
       signAgain: (looked) => own('desktop.signAgain', looked),
       backupPass: (asked) => own('desktop.backupPass', asked),
       settings: () => own('desktop.settings', {}),

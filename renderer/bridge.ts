@@ -4,6 +4,7 @@
  */
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
 import type {
+  AlarmMoney,
   DesktopParams,
   DesktopSettings,
   PassedBackup,
@@ -94,6 +95,8 @@ export type Desktop = {
   /** Connects this computer with a server. */
   join(asked: DesktopParams<'desktop.join'>): Promise<ServerState>;
   removeServer(server: string): Promise<ServerList>;
+  /** The consequences of a server's foreign addresses for the money; null: none stands. */
+  alarmMoney(server: string): Promise<AlarmMoney | null>;
   /** The operator has looked at foreign addresses. */
   signAgain(looked: DesktopParams<'desktop.signAgain'>): Promise<ServerList>;
   /** Compares a backup of a server with the words that are here, and makes the pass that restores it. */

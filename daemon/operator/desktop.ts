@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Result } from '../contract/operator.ts';
 import { type Alarm, MachineName } from '../contract/signing-machine.ts';
-import { NETWORKS } from '../domain/assets.ts';
+import { NETWORKS, type Network } from '../domain/assets.ts';
 import type { Macs } from '../wallet/signer/port.ts';
 import { AuthorizationShape } from '../wallet/signer/wire.ts';
 import type { Custody, Wallet } from './keyholder.ts';
@@ -62,6 +62,8 @@ export const DESKTOP = {
   }),
   /** Forgets how a server is reached. The wallet for it stays in its folder. */
   'desktop.removeServer': z.strictObject({ server }),
+  /** The consequences of a server's foreign addresses for the money. */
+  'desktop.alarmMoney': z.strictObject({ server }),
   /** The operator has looked at foreign addresses. `shown`: how many the page told of. */
   'desktop.signAgain': z.strictObject({ server, passphrase, shown: z.int().min(0) }),
   /** Compares a backup of a server with the words that are here, and makes the pass that restores it. `file`: chosen in `chooseBackup`. */
@@ -110,6 +112,28 @@ export type ServerState = {
   alarmed: boolean;
 };
 
+/** How many transactions were signed here. `unasked`: of them those that needed no new approval of the operator. */
+type Signed = { all: number; unasked: number };
+
+/**
+ * The consequences of foreign addresses for the money. `signed`: by this computer's own record, since the first one was found, and in the day
+ * before; null: not known. `told`: the word of the server that showed them; null: it gave none since the program's start.
+ */
+export type AlarmMoney = { signed: { before: Signed; since: Signed } | null; told: MoneyTold | null };
+
+/** The word of a server, which somebody may control. Amounts: whole coins or currency units. */
+export type MoneyTold = {
+  /** When it said so, ISO 8601. */
+  at: string;
+  /** Its unpaid invoices. */
+  unpaid: number;
+  /** Of the invoices that showed a foreign address: asked, by currency, and received for them, by coin. */
+  asked: { unit: string; amount: string }[];
+  received: { unit: string; amount: string }[];
+  /** Of the wallet that is here. `atLeast`: a part is not known. */
+  balances: { network: Network; crypto: string; amount: string; atLeast: boolean }[];
+};
+
 /** `pass`: null for a backup with problems. `watch_only`: accounts of other wallets, to be compared with these. */
 export type PassedBackup = { pass: string | null; made_at: string; problems: string[]; watch_only: string[] };
 
@@ -140,6 +164,7 @@ export type DesktopResult = {
   'desktop.servers': ServerList;
   'desktop.join': ServerState;
   'desktop.removeServer': ServerList;
+  'desktop.alarmMoney': AlarmMoney | null;
   'desktop.signAgain': ServerList;
   'desktop.backupPass': PassedBackup;
 };
@@ -151,6 +176,7 @@ const OF_PROGRAM: readonly string[] = [
   'desktop.servers',
   'desktop.join',
   'desktop.removeServer',
+  'desktop.alarmMoney',
   'desktop.signAgain',
   'desktop.backupPass',
 ] satisfies DesktopMethod[];

@@ -294,6 +294,7 @@ describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), () =>
     const cells = (await page.locator('.cell-text:not(.other)').allTextContents()).join('');
     expect(cells).toContain(theirs.slice(5));
     await picture('alarm');
+    await saysWhatItMeans(body.id);
     const wanted = { approvals: [], change: null, grants: [] };
     await openServer('home');
     const refused = await desktop.ask('desktop.authorize', { passphrase: PASSPHRASE, wanted });
@@ -307,6 +308,43 @@ describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), () =>
     await page.getByRole('button', { name: 'Sign for this server again' }).click();
     await page.getByText(`No foreign address stands for ${name}`).waitFor();
   });
+
+  /** The section about the money: what the server says is told as that, and is still there when it is switched off. */
+  async function saysWhatItMeans(invoice: string): Promise<void> {
+    const rows = async (title: string) => {
+      const section = page.locator('section', { has: page.getByRole('heading', { name: title, exact: true }) });
+      await section.locator('dd').last().scrollIntoViewIfNeeded();
+      return section.locator('dd').allTextContents();
+    };
+    const said = /says the server, \d\d:\d\d$/;
+    const own = 'by this computer’s own record';
+    const expected = (more: RegExp) => [
+      expect.stringMatching(new RegExp(`^${invoice} unpaid in all: \\d+, ${more.source}`)),
+      expect.stringMatching(/^\$80\.00says the server/),
+      'not knownThis computer follows no chain. A block explorer shows what came to the address.',
+      expect.stringMatching(/^nothingsays the server/),
+      expect.stringMatching(/^2(\.\d+)? LTC \(regtest\)says the server/),
+      `nothing${own}`,
+      // the withdrawal that was approved, and the one that the forwarding plan sent
+      `2 transactions1 of them without a new approval of yours, ${own}`,
+    ];
+    const title = 'The consequences for the money';
+    expect(await rows(title)).toEqual(expected(said));
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await picture('alarm-dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await there.daemon.stop();
+    await page.reload();
+    expect(await rows(title)).toEqual(expected(said));
+    await desktop.ask('desktop.setLanguage', { language: 'de' });
+    await page.reload();
+    expect((await rows('Was es für das Geld bedeutet'))[3]).toMatch(/^nichtssagt der Server, \d\d:\d\d$/);
+    await picture('alarm-german');
+    await desktop.ask('desktop.setLanguage', { language: 'en' });
+    await page.reload();
+    await there.resume();
+    call = operatorClient(there.dataDir);
+  }
 
   it('forgets a server, and keeps its words', async () => {
     await page.goto('https://console.test/index.html#/servers');

@@ -21,17 +21,32 @@ type Forwards = { grant: ForwardGrant; used: bigint; gas?: bigint }[];
 /** `used`: smallest units, of a policy and of forwarding (fees) in the last 24 hours, of gas since it was granted. */
 export type AccountGrants = { policies: Of<PolicyGrant>; gas: Of<GasGrant>; forwards: Forwards };
 
-async function memoryIn(folder: string): Promise<JournalMemory> {
+/** `seen`: gets each line, with what was known before it. */
+async function memoryIn(folder: string, seen?: (line: Line, before: JournalMemory) => void): Promise<JournalMemory> {
   const memory = new JournalMemory();
   try {
     for await (const text of readLines(createReadStream(join(folder, JOURNAL_FILE)), LINE_BYTES_MAX)) {
       const line = Line.parse(JSON.parse(text.slice(MAC_CHARS + 1)));
+      seen?.(line, memory);
       memory.take(line, { isBeside: false, epoch: memory.epoch, bytes: text.length });
     }
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
   return memory;
+}
+
+/**
+ * The transactions that were signed since a time, milliseconds since 1970, each once. `isUnasked`: it needed no new approval of the operator.
+ * Throws as `limitsHeldIn`.
+ */
+export async function signedSince(folder: string, since: number): Promise<{ at: number; isUnasked: boolean }[]> {
+  const signed = new Map<string, { at: number; isUnasked: boolean }>();
+  await memoryIn(folder, (line, before) => {
+    if (line.kind !== 'sign' || line.at < since || signed.has(line.txid)) return;
+    signed.set(line.txid, { at: line.at, isUnasked: before.isUnasked(line) });
+  });
+  return [...signed.values()];
 }
 
 /** The newest date of a limit, milliseconds since 1970; 0: there was none. Throws as `limitsHeldIn`. */

@@ -12,6 +12,7 @@ import { pageOf } from '../../place.ts';
 import '../withdrawals/approve.css';
 import { Cells } from '../withdrawals/recipient.tsx';
 import { find, take, useServers } from './known.ts';
+import { Money } from './money.tsx';
 import { usePassphrase } from './passphrase.ts';
 import TEXTS from './texts.ts';
 
@@ -68,6 +69,7 @@ export function Alarm({ name }: { name: string }): ReactNode {
             <One key={JSON.stringify(one)} seen={one} />
           ))}
           {hidden > 0 && <p>{t('more', { n: hidden })}</p>}
+          <Money name={name} alarm={alarm} />
         </div>
         <aside className="desk-aside">
           <h2>{t('doNow')}</h2>
