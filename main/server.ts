@@ -150,13 +150,14 @@ export class Server {
   async state(): Promise<ServerState> {
     const folder = this.#folder;
     const [server, wallet] = await Promise.all([this.#place(), this.#signerShown()]);
-    const { url, name, joined, service } = server;
+    const { url, proxy = null, name, joined, service } = server;
     const { checked = 0, pages = 0, at = null, wholeAt = null } = (await auditedIn(folder, service)) ?? {};
     // after the memory of the looks: what a look has found is in it by then
     const alarm = await readAlarm(folder);
     return {
       name: this.name,
       url,
+      proxy,
       computer: name,
       joined: joined ?? null,
       ...this.#line,
@@ -172,7 +173,8 @@ export class Server {
   }
 
   /** As this computer joined it. An alarm is shown though the file beside it is damaged. */
-  readonly #place = () => readServer(this.#folder).catch(() => ({ url: '', name: '', service: '', joined: undefined }));
+  readonly #place = () =>
+    readServer(this.#folder).catch(() => ({ url: '', proxy: undefined, name: '', service: '', joined: undefined }));
 
   /** The consequences of its foreign addresses for the money; null: none stands. */
   async alarmMoney(): Promise<AlarmMoney | null> {

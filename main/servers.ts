@@ -6,6 +6,8 @@ import { joinServer, needSameServer, readCode } from '../daemon/home/dial.ts';
 import {
   addressOf,
   forgetServer,
+  needProxy,
+  proxyOf,
   serverFolder,
   serverNames,
   walletFolderIn,
@@ -71,7 +73,8 @@ export class Servers {
 
   /**
    * Connects this computer with a server, under the name of its address or in the place of the server `as`; one that it knows is joined
-   * anew, and keeps its wallet. Throws `Rejected`: `signer.code_*`, `signer.machine`, `signer.server`, `signer.other_server`; `Unavailable` if nothing answers.
+   * anew, and keeps its wallet. Throws `Rejected`: `signer.code_*`, `signer.machine`, `signer.proxy`, `signer.server`,
+   * `signer.other_server`; `Unavailable` if nothing answers.
    */
   async join({
     address,
@@ -79,14 +82,17 @@ export class Servers {
     name,
     takesPlace = false,
     as,
+    proxy: through = '',
   }: DesktopParams<'desktop.join'>): Promise<ServerState> {
     const { url, name: byAddress } = addressOf(address.trim());
+    const proxy = through.trim() === '' ? undefined : proxyOf(through.trim());
+    needProxy({ url, proxy });
     if (as !== undefined) this.#needKnown(as);
     const called = as ?? byAddress;
     const folder = serverFolder(this.#options.dataDir, called);
     const code = await readCode(typed);
     if (!takesPlace) await needSameServer(folder, code);
-    const joined = await joinServer(url, code, name);
+    const joined = await joinServer(url, code, name, proxy);
     return this.#alone(async () => {
       await writeServer(folder, joined);
       await this.#drop(called);

@@ -16,6 +16,8 @@ type Machines = Result<'signer.machines'>;
 
 const POLL_MS = 1_000;
 const CODE_TRIES_MAX = 3;
+/** Of `--proxy`. */
+const STRAIGHT = 'none';
 
 export function machineCommands(signer: Command, io: Io): void {
   signer
@@ -29,6 +31,7 @@ export function machineCommands(signer: Command, io: Io): void {
     .argument('[code]', 'the code that `signer invite` printed there; otherwise it is asked for')
     .option('--name <name>', "this computer's name in the server's list (default: its host name)")
     .option('--as <name>', 'what the server is called here (default: its address)')
+    .option('--proxy <url>', 'its SOCKS5 proxy, such as socks5h://127.0.0.1:9050 of Tor; "none": straight')
     .description('at home: connect this computer with a server')
     .action(
       action(io, (session, options: JoinOptions, ...names) =>
@@ -96,7 +99,7 @@ async function joined(session: Session, endsAt: number): Promise<void> {
   throw new Failure('no computer used the code in time', EXIT.failed, 'signer.code_expired');
 }
 
-type JoinOptions = { name?: string; as?: string };
+type JoinOptions = { name?: string; as?: string; proxy?: string };
 
 async function join(session: Session, options: JoinOptions, server = '', given?: string): Promise<void> {
   if (session.server !== null) throw usage('--server goes with servers that this computer has joined');
@@ -110,6 +113,10 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
   const { url, name: host } = place.addressOf(server);
   const called = options.as ?? host;
   const folder = place.serverFolder(session.dataDir, called);
+  const former = await place.readServer(folder).catch(() => null);
+  const through = options.proxy ?? former?.proxy ?? STRAIGHT;
+  const proxy = through === STRAIGHT ? undefined : place.proxyOf(through);
+  place.needProxy({ url, proxy });
   if ((await place.serverNames(session.dataDir)).includes(called)) {
     const question = `This computer has joined ${called} already. Join it anew? The wallet for it stays.`;
     await confirm(session.io, session.yes, question);
@@ -121,14 +128,14 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
     if (!(error instanceof Rejected)) throw error;
     await confirm(session.io, session.yes, `${error.message}. Connect? Another --as gives it words of its own.`);
   }
-  await place.writeServer(folder, await joinServer(url, code, name.data));
+  await place.writeServer(folder, await joinServer(url, code, name.data, proxy));
   const next = {
     words: `countinghouse --server ${called} business add --name "My shop" --network mainnet`,
     run: `countinghouse --server ${called} signer run`,
   };
-  session.print({ server: called, url, name: name.data, next }, () => {
+  session.print({ server: called, url, proxy: proxy ?? null, name: name.data, next }, () => {
     const lines = [
-      `Connected with ${url}. It knows this computer as "${clean(name.data)}".`,
+      `Connected with ${url}${throughOf(proxy)}. It knows this computer as "${clean(name.data)}".`,
       '',
       `Make the words here:    ${next.words}`,
       `Sign, while it runs:    ${next.run}`,
@@ -136,6 +143,8 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
     return `${lines.join('\n')}\n`;
   });
 }
+
+const throughOf = (proxy: string | undefined): string => (proxy === undefined ? '' : ` through ${proxy}`);
 
 /** The code as it was typed, checked before anything is sent. */
 async function codeFrom({ io }: Session, given: string | undefined): Promise<string> {
@@ -193,14 +202,14 @@ async function servers(session: Session): Promise<void> {
   const names = await serverNames(session.dataDir);
   const known = await Promise.all(
     names.map(async (server) => {
-      const { url, name } = await readServer(serverFolder(session.dataDir, server));
-      return { server, url, name };
+      const { url, proxy, name } = await readServer(serverFolder(session.dataDir, server));
+      return { server, url, proxy, name };
     }),
   );
   session.print({ servers: known }, () =>
     table(
       ['SERVER', 'ADDRESS', 'KNOWS THIS COMPUTER AS'],
-      known.map(({ server, url, name }) => [server, url, name]),
+      known.map(({ server, url, proxy, name }) => [server, `${url}${throughOf(proxy)}`, name]),
       'This computer signs for no server yet: countinghouse signer join',
     ),
   );

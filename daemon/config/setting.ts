@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { type ConfirmationTier, FINALIZED } from '../domain/assets.ts';
 import { clockTime } from '../domain/calendar.ts';
 import { formatDecimal, parseDecimal } from '../domain/money.ts';
+import { isEndpoint, isSocksProxy } from '../kit/endpoint.ts';
 import { parseSchedule } from '../kit/schedule.ts';
 
 const TEXT_CHARS_MAX = 2_048;
@@ -308,13 +309,6 @@ export function contract(token: string): Setting<string | null> {
   return new Setting<string | null>({ schema, takes, fallback: null });
 }
 
-/** Whether `value` is scheme://host:port and nothing else. `schemes` have no colon. */
-function isEndpoint(value: string, schemes: readonly string[]): boolean {
-  const url = parseUrl(value);
-  if (!url || !schemes.includes(url.protocol.slice(0, -1)) || !url.hostname || !Number(url.port)) return false;
-  return value === `${url.protocol}//${url.host}` && !url.username && !url.password;
-}
-
 export function electrumServers(): Setting<readonly string[]> {
   return new Setting<readonly string[]>({
     schema: () => z.array(text().refine((value) => isEndpoint(value, ['ssl', 'tcp']))).max(LIST_ITEMS_MAX),
@@ -326,7 +320,7 @@ export function electrumServers(): Setting<readonly string[]> {
 
 /** A SOCKS5 proxy without login. */
 export function socksProxy(): Setting<string | null> {
-  const schema = () => text().refine((value) => isEndpoint(value, ['socks5', 'socks5h']));
+  const schema = () => text().refine(isSocksProxy);
   return new Setting<string | null>({ schema, takes: 'a proxy such as "socks5://127.0.0.1:9050"', fallback: null });
 }
 

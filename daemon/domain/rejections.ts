@@ -44,7 +44,7 @@ export type RejectCode =
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
   | 'discovery.too_many'
-  | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'foreign_address' | 'index' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'other_server' | 'server' | 'service' | 'unsupported'}`
+  | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'foreign_address' | 'index' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'other_server' | 'proxy' | 'server' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'tank' | 'used'}`
   | `spend.${'abandoned' | 'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'uncovered' | 'unknown' | 'unsettled'}`

@@ -73,7 +73,7 @@ export type Look = {
   notes: string[];
 };
 
-export type Audited = Pick<Server, 'url' | 'service' | 'joined'>;
+export type Audited = Pick<Server, 'url' | 'proxy' | 'service' | 'joined'>;
 
 export type AuditOptions = {
   /** The server's folder. */
@@ -127,7 +127,7 @@ export async function look(call: Call, server: Audited, options: AuditOptions): 
     await compareGiven(call, memory, judge, keep);
     const isToEnd = !result.held && !result.more;
     await keep({ heldSince: result.held ? (memory.heldSince ?? at) : null, ...(!isToEnd && { wholeAt: null }) });
-    await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(server.url) });
+    await compareOpen(call, memory, judge, { options, keep, server });
     if (isToEnd && memory.before === null) await keep({ wholeAt: at });
   } catch (error) {
     if (result.found.length === 0) throw error;
@@ -179,10 +179,10 @@ async function compareGiven(call: Call, memory: Memory, judge: Judge, keep: Keep
   judge.result.more = true;
 }
 
-type Where = { options: AuditOptions; keep: Keep; local: boolean };
+type Where = { options: AuditOptions; keep: Keep; server: Audited };
 
 /** Compares what unpaid invoices show now, and opens the page of one of them. */
-async function compareOpen(call: Call, memory: Memory, judge: Judge, { options, keep, local }: Where): Promise<void> {
+async function compareOpen(call: Call, memory: Memory, judge: Judge, { options, keep, server }: Where): Promise<void> {
   const asked = { before: memory.before ?? undefined, limit: OPEN_MAX };
   const { open, pages, next } = await call('address.open', asked);
   await judge.listed(open);
@@ -197,7 +197,9 @@ async function compareOpen(call: Call, memory: Memory, judge: Judge, { options, 
   let seen: Partial<Memory> = {};
   try {
     const address = pageOf(pages, invoice);
-    const text = readPage(await openPage(address, { local, env: options.env, signal: options.signal }));
+    const { env, signal } = options;
+    const network = { local: isOwnNetwork(server.url), proxy: server.proxy, env, signal };
+    const text = readPage(await openPage(address, network));
     // a payer may have chosen another coin, or have paid, between the two questions; a server that shows a foreign address may say so, too
     const later = await call('address.open', asked).catch(() => null);
     const after = later?.open.filter(isOfPage) ?? [];

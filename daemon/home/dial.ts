@@ -4,6 +4,7 @@
  * Invariant: nothing but public keys and proofs is sent before the server has proved the key that this computer has pinned. A server's
  * words until then are at most shown.
  */
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import {
@@ -36,9 +37,11 @@ import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { Inbox, SOCKET_OPTIONS, sealedStream } from '../kit/sealed-stream.ts';
 import { hasWallet } from '../wallet/wallet.ts';
-import { readServer, type Server, walletFolderIn } from './place.ts';
+import { needProxy, readServer, type Server, walletFolderIn } from './place.ts';
 
 const OPEN_MS = 20_000;
+/** Tor may need so long for its first way to an onion service. */
+const PROXY_MS = 60_000;
 const ANSWER_MS = 20_000;
 const RETRY_SECONDS = 5;
 const TWICE_RETRY_SECONDS = 60;
@@ -54,24 +57,44 @@ const IMPOSTOR =
 const TWICE =
   'Another computer signs for this server already, with the key of this one: it has a copy of this folder. Nothing is signed here. Stop one of the two for good, and go on with the one that signed last, because only its record knows what was signed. If you know of no other one, end it on the server with `countinghouse signer remove`, and move the money to new words';
 
-/** `machine`: the public key of this computer, which the server knows. */
-async function open(url: string, machine?: string): Promise<Inbox> {
+type Place = Pick<Server, 'url' | 'proxy'>;
+
+const away = (url: string, why: string): Unavailable =>
+  new Unavailable(`The server ${url} does not answer: ${why}`, RETRY_SECONDS);
+
+/** The connection through the server's proxy; null: it has none. */
+async function tunnelOf({ url, proxy }: Place): Promise<Socket | null> {
+  if (proxy === undefined) return null;
+  const { tunnelTo } = await import('../kit/socks.ts');
+  try {
+    return await tunnelTo(new URL(url), proxy, PROXY_MS, AbortSignal.timeout(PROXY_MS));
+  } catch (error) {
+    const isSilent = (error as Error).message.includes('ECONNREFUSED');
+    throw away(url, isSilent ? `nothing listens at the proxy ${proxy}` : `the proxy ${proxy} could not connect to it`);
+  }
+}
+
+/** `machine`: the public key of this computer, which the server knows. Throws as `needProxy`, and `Unavailable`. */
+async function open(place: Place, machine?: string): Promise<Inbox> {
+  needProxy(place);
+  const { url } = place;
+  const tunnel = await tunnelOf(place);
   const socket = new WebSocket(new URL(MACHINE_PATH, url.replace(/^http/, 'ws')), {
     handshakeTimeout: OPEN_MS,
     followRedirects: false,
     ...(machine !== undefined && { headers: { [MACHINE_HEADER]: machine } }),
+    ...(tunnel && { createConnection: () => tunnel }),
     ...SOCKET_OPTIONS,
   });
   const inbox = new Inbox(socket);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const away = (why: string) => new Unavailable(`The server ${url} does not answer: ${why}`, RETRY_SECONDS);
   socket.once('open', resolve);
-  socket.once('error', (error: NodeJS.ErrnoException) => reject(away(error.code ?? error.message)));
+  socket.once('error', (error: NodeJS.ErrnoException) => reject(away(url, error.code ?? error.message)));
   socket.once('unexpected-response', (_, { statusCode }) => {
-    reject(away(`it answers ${statusCode}. A web server before it must pass WebSockets at ${MACHINE_PATH}`));
+    reject(away(url, `it answers ${statusCode}. A web server before it must pass WebSockets at ${MACHINE_PATH}`));
     socket.terminate();
   });
-  socket.once('close', () => reject(away('it closed the connection')));
+  socket.once('close', () => reject(away(url, 'it closed the connection')));
   await promise;
   return inbox;
 }
@@ -121,15 +144,15 @@ export async function needSameServer(folder: string, code: string): Promise<void
 }
 
 /**
- * Connects this computer for the first time. `code`: without dashes. Throws `Rejected`: `signer.code_*`, `signer.machine`,
- * `signer.server`; `Unavailable` if nothing answers.
+ * Connects this computer for the first time. `code`: without dashes. `proxy`: see `Server`. Throws `Rejected`: `signer.code_*`,
+ * `signer.machine`, `signer.proxy`, `signer.server`; `Unavailable` if nothing answers.
  */
-export async function joinServer(url: string, code: string, name: string): Promise<Server> {
+export async function joinServer(url: string, code: string, name: string, proxy?: string): Promise<Server> {
   const pair = await newPair(true);
   const [machine, nonce] = [await publicText(pair), randomText()];
   const said = { origin: joinOrigin(name), page: machine, nonce };
   const [link, proof] = await Promise.all([linkName(code), pageProof(code, said)]);
-  const inbox = await open(url);
+  const inbox = await open({ url, proxy });
   try {
     const greeting = { do: 'join', mark: markOf(code), link, machine, nonce, proof, name } as const;
     const welcome = await greet(inbox, greeting, 'joined');
@@ -138,7 +161,8 @@ export async function joinServer(url: string, code: string, name: string): Promi
     if (!isRight || markOf(code) !== (await serverMark(service))) throw new Rejected('signer.server', IMPOSTOR);
     const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', pair.privateKey);
     const joined = new Date().toISOString();
-    return { url, service, name, machine: { kty: kty!, crv: crv!, x: x!, y: y!, d: d! }, joined };
+    const key = { kty: kty!, crv: crv!, x: x!, y: y!, d: d! };
+    return { url, service, name, machine: key, joined, ...(proxy !== undefined && { proxy }) };
   } finally {
     inbox.socket.close();
   }
@@ -146,15 +170,17 @@ export async function joinServer(url: string, code: string, name: string): Promi
 
 /**
  * Opens a connection to a server that this computer has joined. Throws `Rejected('signer.server')` if another one answers,
- * `Rejected('signer.not_found')` if the server has removed this computer, `Unavailable` if nothing answers.
+ * `Rejected('signer.not_found')` if the server has removed this computer, `Rejected('signer.proxy')` as `needProxy`, `Unavailable` if
+ * nothing answers.
  */
-export async function dial({ url, service, machine }: Server, role: Role, about: About): Promise<Duplex> {
+export async function dial(server: Server, role: Role, about: About): Promise<Duplex> {
+  const { url, service, machine } = server;
   const { subtle } = crypto;
   const { kty, crv, x, y } = machine;
   const own = await subtle.importKey('jwk', machine, CURVE, false, ['deriveBits']);
   const page = await publicText({ publicKey: await subtle.importKey('jwk', { kty, crv, x, y }, CURVE, true, []) });
   const nonce = randomText();
-  const inbox = await open(url, page);
+  const inbox = await open(server, page);
   try {
     const { key: ephemeral, box } = await greet(inbox, { do: 'greet', role, machine: page, nonce }, 'greeted');
     const channel = await Channel.ofPage(own, { origin: lineOrigin(role), page, service, ephemeral, nonce }).catch(

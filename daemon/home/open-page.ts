@@ -7,7 +7,7 @@
 import { lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { Unavailable } from '../domain/errors.ts';
 import { isPublicAddress } from '../kit/own-network.ts';
 
@@ -24,6 +24,8 @@ const HEADERS = {
 export type Network = {
   /** Whether pages may be on this machine or its network, as the server itself is. */
   local: boolean;
+  /** The SOCKS5 proxy of the server, through which its pages are opened, too. */
+  proxy?: string | undefined;
   /** Has HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in either case, if the pages are opened through a proxy. */
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
@@ -33,18 +35,26 @@ const away = (url: URL, why: string): Unavailable =>
   new Unavailable(`The payment page ${url.href} could not be opened: ${why}`, RETRY_SECONDS);
 
 /** The page's HTML. Throws `Unavailable` if it could not be opened, is none, or is on this computer's own network. */
-export async function openPage(address: string, { local, env, signal }: Network): Promise<string> {
+export async function openPage(address: string, { local, proxy, env, signal }: Network): Promise<string> {
   const url = new URL(address);
   const client = url.protocol === 'https:' ? https : url.protocol === 'http:' ? http : null;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (client === null || url.username !== '') throw away(url, 'it is no page of the web');
   const isOwn = isIP(host) ? !isPublicAddress(host) : host === 'localhost';
   if (isOwn && !local) throw away(url, 'the address is on this network');
-  const agent = new client.Agent({ proxyEnv: proxies(env) });
+  const proxyEnv = proxies(env);
+  const isHidden = host.endsWith('.onion') && proxy === undefined && !Object.values(proxyEnv).some(Boolean);
+  if (isHidden) throw away(url, 'an onion service is reached through a proxy alone');
+  const agent = new client.Agent({ proxyEnv });
   const ends = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
+  let tunnel: Socket | null = null;
   try {
+    if (proxy !== undefined) tunnel = await tunnelBy(proxy, url, ends);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const options = { agent, headers: HEADERS, signal: ends, ...(local || isIP(host) ? {} : { lookup: publicOnly }) };
+    const way = tunnel === null ? { agent } : { createConnection: () => tunnel };
+    // without an agent the port of the scheme would stand in it
+    const headers = { host: url.host, ...HEADERS };
+    const options = { ...way, headers, signal: ends, ...(local || isIP(host) ? {} : { lookup: publicOnly }) };
     client.get(url, options, resolve).once('error', reject);
     const response = await promise;
     const parts: Buffer[] = [];
@@ -60,7 +70,13 @@ export async function openPage(address: string, { local, env, signal }: Network)
     throw away(url, ends.aborted ? 'it did not answer in time' : (error as Error).message);
   } finally {
     agent.destroy();
+    tunnel?.destroy();
   }
+}
+
+async function tunnelBy(proxy: string, url: URL, signal: AbortSignal): Promise<Socket> {
+  const { tunnelTo } = await import('../kit/socks.ts');
+  return tunnelTo(url, proxy, PAGE_MS, signal);
 }
 
 const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];

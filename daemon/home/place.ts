@@ -9,12 +9,15 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
+import { isSocksProxy } from '../kit/endpoint.ts';
 import { exists, replaceFile } from '../wallet/files.ts';
 
 const FOLDER = 'servers';
 const FILE = 'server.json';
 const WALLET_FOLDER = 'vault';
 const KEYCHAIN_FILE = 'keychain';
+/** A host with or without its port. */
+const ONION = /\.onion(?::\d+)?$/i;
 const NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 
 const Jwk = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });
@@ -27,6 +30,8 @@ const Stored = z.object({
   /** This computer's name in the server's list, and its key pair. */
   name: z.string(),
   machine: Jwk,
+  /** The SOCKS5 proxy to it, which resolves its name; absent: it is reached straight. */
+  proxy: z.string().refine(isSocksProxy).optional(),
   /** When it was joined first, ISO 8601; absent for those of earlier releases. */
   joined: z.string().optional(),
 });
@@ -83,12 +88,12 @@ export const forgetServer = (folder: string): Promise<void> => rm(join(folder, F
 
 /** The address that was typed as a URL, with the name that its folder gets. Throws `Rejected('signer.server')`. */
 export function addressOf(typed: string): { url: string; name: string } {
-  const text = typed.includes('://') ? typed : `https://${typed}`;
+  const text = typed.includes('://') ? typed : `${ONION.test(typed) ? 'http' : 'https'}://${typed}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.pathname !== '/' || url.search !== '') {
     throw new Rejected('signer.server', `${typed} is no address of a server, such as pay.shop.example`);
   }
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) || url.hostname.endsWith('.onion');
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) || ONION.test(url.host);
   if (url.protocol === 'http:' && !isLocal) {
     throw new Rejected('signer.server', 'Only a tunnel on this computer or an onion service is reached without https');
   }
@@ -99,4 +104,21 @@ export function addressOf(typed: string): { url: string; name: string } {
       .replace(/[^a-z0-9.-]+/g, '-')
       .replace(/^[.-]+|[.-]+$/g, ''),
   };
+}
+
+/** The proxy that was typed. Throws `Rejected('signer.proxy')`. */
+export function proxyOf(typed: string): string {
+  const proxy = typed.includes('://') ? typed : `socks5h://${typed}`;
+  if (isSocksProxy(proxy)) return proxy;
+  throw new Rejected('signer.proxy', `${typed} is no SOCKS5 proxy without a login, such as socks5h://127.0.0.1:9050`);
+}
+
+/**
+ * Throws `Rejected('signer.proxy')` for an onion service without a proxy, of which name servers would be asked: they learn that this
+ * computer has to do with it, and know it not.
+ */
+export function needProxy({ url, proxy }: Pick<Server, 'url' | 'proxy'>): void {
+  if (proxy !== undefined || !ONION.test(new URL(url).host)) return;
+  const text = `${url} is an onion service, which is reached through Tor alone: start Tor, and join with its proxy, --proxy socks5h://127.0.0.1:9050 (Tor Browser: 9150)`;
+  throw new Rejected('signer.proxy', text);
 }

@@ -51,7 +51,7 @@ export const DESKTOP = {
   /**
    * Connects this computer with a server, by the code that `signer invite` printed there. `name`: of this computer in its list. `takesPlace`: the
    * operator has said that it takes the place of another server, and gets its words. `as`: of the server that is known under this name here,
-   * at whatever address the new one is.
+   * at whatever address the new one is. `proxy`: the SOCKS5 proxy to it; left out or empty: it is reached straight.
    */
   'desktop.join': z.strictObject({
     address: typed,
@@ -59,6 +59,7 @@ export const DESKTOP = {
     name: MachineName,
     takesPlace: z.boolean().optional(),
     as: server.optional(),
+    proxy: typed.optional(),
   }),
   /** Forgets how a server is reached. The wallet for it stays in its folder. */
   'desktop.removeServer': z.strictObject({ server }),
@@ -81,6 +82,8 @@ export type ServerState = {
   /** Its name here. */
   name: string;
   url: string;
+  /** The SOCKS5 proxy to it; null: it is reached straight. */
+  proxy: string | null;
   /** This computer's name in its list. */
   computer: string;
   /** When it was joined; null: by an earlier release. */

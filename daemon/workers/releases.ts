@@ -2,10 +2,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
 import type { App } from '../app/app.ts';
 import { FEED_BYTES_MAX, FeedRefused, type Releases } from '../app/operator/releases.ts';
-import { connectByProxy, inWords } from './notify/send.ts';
+import { tunnelTo } from '../kit/socks.ts';
+import { inWords } from './notify/send.ts';
 import type { Timetable } from './timetable.ts';
 
 /** It only looks whether a day is over. */
@@ -81,7 +81,7 @@ function proxyOf({ config }: App): string | null {
 /** The text at an address. Redirects are not followed, and compressed answers not asked for. */
 async function textAt(url: URL, proxy: string | null, timeoutMs: number, signal: AbortSignal): Promise<string> {
   const secure = url.protocol === 'https:';
-  const tunnel = proxy === null ? null : await connectByProxy(url, proxy, timeoutMs, signal);
+  const tunnel = proxy === null ? null : await tunnelTo(url, proxy, timeoutMs, signal);
   try {
     const answer = await answerOf(url, secure, tunnel, signal);
     if (answer.statusCode !== 200) throw new FeedRefused(`the feed's server answers with status ${answer.statusCode}`);
@@ -93,9 +93,7 @@ async function textAt(url: URL, proxy: string | null, timeoutMs: number, signal:
 
 function answerOf(url: URL, secure: boolean, tunnel: Socket | null, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const own = tunnel
-    ? { createConnection: () => (secure ? tlsConnect({ socket: tunnel, servername: url.hostname }) : tunnel) }
-    : { agent: false as const };
+  const own = tunnel ? { createConnection: () => tunnel } : { agent: false as const };
   const headers = { Accept: 'application/json', 'User-Agent': 'Countinghouse' };
   const request = (secure ? httpsRequest : httpRequest)(url, { headers, signal, ...own });
   request.on('response', resolve);

@@ -105,15 +105,22 @@ export class ConsoleDoor implements Door {
     this.#trusted = trustedProxies;
   }
 
-  /** Another machine may ask if it is a trusted proxy. */
-  checkPlace({ headers, socket }: IncomingMessage): void {
-    const peer = socket.remoteAddress ?? '';
-    if (!isLoopback(peer) && !this.#isTrusted(peer)) {
-      throw new Refused(403, 'peer', 'The console is reached through this machine or its trusted proxy only');
-    }
+  checkPlace(request: IncomingMessage): void {
+    this.checkPeer(request);
+    const { headers } = request;
     if (!this.#hosts.has((headers.host ?? '').toLowerCase())) {
       throw new Refused(403, 'host', `The console has another address: ${this.url}`);
     }
+  }
+
+  /**
+   * Another machine may ask if it is a trusted proxy. Alone for a connection of no browser, which may know this listener by the name of a
+   * tunnel or an onion service. Throws `Refused`.
+   */
+  checkPeer({ socket }: IncomingMessage): void {
+    const peer = socket.remoteAddress ?? '';
+    if (isLoopback(peer) || this.#isTrusted(peer)) return;
+    throw new Refused(403, 'peer', 'The console is reached through this machine or its trusted proxy only');
   }
 
   checkCall(request: IncomingMessage): void {

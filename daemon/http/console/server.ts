@@ -229,7 +229,7 @@ export class ConsoleServer {
   #admit(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => {});
     try {
-      this.#listeners.console.door!.checkPlace(request);
+      (this.#listeners.console.door as ConsoleDoor).checkPeer(request);
     } catch {
       socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       return;

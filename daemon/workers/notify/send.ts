@@ -7,8 +7,7 @@
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
-import { SocksClient, SocksClientError } from 'socks';
+import { SocksClientError } from 'socks';
 import {
   type Address,
   type CheckedDestination,
@@ -18,6 +17,7 @@ import {
   type Resolve,
 } from '../../app/notifications/destinations.ts';
 import { unlessAborted } from '../../kit/async.ts';
+import { tunnelTo } from '../../kit/socks.ts';
 import { nameResolver } from './names.ts';
 
 /** Covers resolving, connecting, TLS and the head of the answer. */
@@ -51,20 +51,6 @@ function pinned(addresses: readonly Address[]): LookupFunction {
 
 const NOTHING = { body: '', headers: {} };
 
-/** Connects to the URL's host and port through the proxy, which also resolves the name. */
-export async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
-  const { hostname, port } = new URL(proxy);
-  const connecting = SocksClient.createConnection({
-    command: 'connect',
-    proxy: { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), type: 5 },
-    destination: { host: url.hostname, port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)) },
-    timeout: timeoutMs,
-  });
-  // a connection made after the time limit has no owner
-  connecting.then(({ socket }) => signal.aborted && socket.destroy()).catch(() => undefined);
-  return (await unlessAborted(connecting, signal)).socket;
-}
-
 /** The status of the answer; its body is not read. */
 function post(
   destination: CheckedDestination,
@@ -78,7 +64,7 @@ function post(
   const length = Buffer.byteLength(body);
   const headers = { Host: url.host, 'User-Agent': 'Countinghouse', 'Content-Length': length, Accept: '*/*', ...own };
   const connection = tunnel
-    ? { createConnection: () => (secure ? tlsConnect({ socket: tunnel, servername: url.hostname }) : tunnel) }
+    ? { createConnection: () => tunnel }
     : { agent: false as const, lookup: pinned(destination.addresses) };
   const request: ClientRequest = (secure ? httpsRequest : httpRequest)(url, {
     method: 'POST',
@@ -139,7 +125,7 @@ export async function sendWebhook(url: string, options: WebhookOptions): Promise
     const policy = { ...options, hasProxy: options.socksProxy !== null, resolve: options.resolve ?? resolveByDns };
     const target = await unlessAborted(checkDestination(url, policy, signal), signal);
     if (target.via === 'proxy' && options.socksProxy !== null) {
-      tunnel = await connectByProxy(target.url, options.socksProxy, timeoutMs, signal);
+      tunnel = await tunnelTo(target.url, options.socksProxy, timeoutMs, signal);
     }
     const status = await unlessAborted(post(target, tunnel, options.content ?? NOTHING, signal), signal);
     return { status, error: null, ms: took() };

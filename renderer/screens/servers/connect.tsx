@@ -47,7 +47,7 @@ export function Connect(): ReactNode {
   );
 }
 
-type Typed = { address: string; code: string; name: string };
+type Typed = { address: string; code: string; name: string; proxy: string };
 
 /** `as`: the name here of the server whose place the new one takes, with its words; `at`: the address that is filled in. */
 type JoinProps = { onJoined(server: ServerState): void; as?: string; at?: string };
@@ -59,17 +59,18 @@ export function JoinForm({ onJoined, as, at = '' }: JoinProps): ReactNode {
   const [typed, setTyped] = useState<Partial<Typed>>({});
   const [error, setError] = useState<Error | null>(null);
   const [busy, setBusy] = useState(false);
-  const known = find(list, as ?? null)?.computer ?? list?.computer;
-  const { address = at, code = '', name = known ?? '' } = typed;
+  const { address = at, code = '' } = typed;
+  const sameAddress = list?.servers.find(({ url }) => url === originOf(address));
+  const known = find(list, as ?? null) ?? sameAddress;
+  const { name = known?.computer ?? list?.computer ?? '', proxy = known?.proxy ?? '' } = typed;
   const missing = Math.ceil((CODE_CHARS - lettersOf(code).length) / GROUP_CHARS);
   const why = address.trim() === '' ? t('noAddress') : missing > 0 ? t('missing', { n: missing }) : null;
   const isReady = !busy && why === null && name.trim() !== '';
-  const isKnown = list?.servers.some(({ url }) => url === originOf(address)) ?? false;
   const join = async (takesPlace: boolean): Promise<void> => {
     setBusy(true);
     setError(null);
     try {
-      const server = await desktop.join({ address, code, name, takesPlace, ...(as !== undefined && { as }) });
+      const server = await desktop.join({ address, code, name, proxy, takesPlace, ...(as !== undefined && { as }) });
       take(await desktop.servers());
       onJoined(server);
     } catch (failed) {
@@ -89,8 +90,8 @@ export function JoinForm({ onJoined, as, at = '' }: JoinProps): ReactNode {
           <p>{t('connectNote')}</p>
         </>
       )}
-      <Fields typed={{ address, code, name }} change={(field) => setTyped({ ...typed, ...field })} />
-      {isKnown && as === undefined && <p>{t('again')}</p>}
+      <Fields typed={{ address, code, name, proxy }} change={(field) => setTyped({ ...typed, ...field })} />
+      {sameAddress && as === undefined && <p>{t('again')}</p>}
       {error && <NotJoined error={error} />}
       {error && codeIn(error) === 'signer.other_server' && (
         <button type="button" className="button" disabled={!isReady} onClick={() => void join(true)}>
@@ -164,6 +165,14 @@ function Fields({ typed, change }: FieldsProps): ReactNode {
             hint={t('codeHint')}
             onPaste={paste}
             onChange={(event) => change({ code: event.target.value })}
+          />
+          <Field
+            label={t('proxy')}
+            value={typed.proxy}
+            spellCheck={false}
+            hint={t('proxyHint')}
+            onPaste={paste}
+            onChange={(event) => change({ proxy: event.target.value })}
           />
         </div>
       </li>

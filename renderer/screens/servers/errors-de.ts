@@ -14,4 +14,6 @@ export const JOIN_ERRORS_DE: { readonly [code in RejectCode]?: string } = {
     'Auf diesem Server unterschreibt schon ein Computer, und für eine Wallet unterschreibt nur einer. Auf dem Server beendet ihn countinghouse signer remove',
   'signer.other_server':
     'Die Wörter, die auf diesem Computer für diesen Namen liegen, haben für einen anderen Server unterschrieben, oder für einen, der hier entfernt wurde. Dieser Server träte an dessen Stelle: Er könnte Unterschriften innerhalb der Limits verlangen, die Sie erteilt haben',
+  'signer.proxy':
+    'Dieser Server braucht einen anderen Proxy. Einen Onion-Dienst erreicht nur der SOCKS5-Proxy von Tor: Starten Sie Tor, und geben Sie socks5h://127.0.0.1:9050 ein (Tor Browser: 9150). Einer mit Anmeldung geht nicht',
 };

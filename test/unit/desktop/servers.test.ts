@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newCode } from '../../../daemon/contract/signing-machine.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import { serverFolder, walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
+import { readServer, serverFolder, walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
 
 vi.mock('electron', async () => (await import('./electron.ts')).electron);
 const { Servers } = await import('../../../main/servers.ts');
@@ -133,6 +133,24 @@ describe('the servers', () => {
     for (const asked of [tried(other, true), tried(same)]) expect(await asked).toContain('does not answer');
     await servers.remove(NAMES[0]!);
     expect(await tried(same)).toBe('signer.other_server');
+  });
+
+  it('that are onion services need a proxy, which is kept', async () => {
+    const code = await newCode(SERVICE);
+    const tried = (address: string, proxy?: string) =>
+      servers
+        .join({ address, code, name: 'Laptop', proxy })
+        .catch((error: Error) => (error instanceof Rejected ? error.code : error.message));
+    for (const proxy of [undefined, ' ', 'http://127.0.0.1:8118']) {
+      expect(await tried(`${'a'.repeat(56)}.onion`, proxy)).toBe('signer.proxy');
+    }
+    const gone = 'nothing listens at the proxy socks5h://127.0.0.1:1';
+    expect(await tried(`${'a'.repeat(56)}.onion`, ' 127.0.0.1:1 ')).toContain(gone);
+    expect(await tried('http://127.0.0.1:1', '127.0.0.1:1')).toContain(gone);
+    const folder = serverFolder(dataDir, NAMES[0]!);
+    await writeServer(folder, { ...(await readServer(folder)), proxy: 'socks5h://127.0.0.1:1' });
+    const [first, second] = (await servers.list()).servers;
+    expect([first!.proxy, second!.proxy]).toEqual(['socks5h://127.0.0.1:1', null]);
   });
 });
 

@@ -128,8 +128,14 @@ export async function tunnel(to: string) {
 }
 
 /** Joins a server. `folder`: what the computer keeps of it. */
-export async function homeOf(url: string, code: string, folder = join(stage.root, 'Laptop'), name = 'Laptop') {
-  await writeServer(folder, await joinServer(url, code, name));
+export async function homeOf(
+  url: string,
+  code: string,
+  folder = join(stage.root, 'Laptop'),
+  name = 'Laptop',
+  proxy?: string,
+) {
+  await writeServer(folder, await joinServer(url, code, name, proxy));
   return folder;
 }
 

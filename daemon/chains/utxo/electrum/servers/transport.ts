@@ -4,7 +4,7 @@
  */
 import net from 'node:net';
 import tls from 'node:tls';
-import { SocksClient } from 'socks';
+import { connectByProxy } from '../../../../kit/socks.ts';
 import { type Endpoint, isOnion, tlsNameOf } from './endpoint.ts';
 import { ConnectionLost, Misbehaved } from './faults.ts';
 import type { Pins } from './pins.ts';
@@ -44,18 +44,7 @@ export const isProxied = (options: Pick<TransportOptions, 'endpoint' | 'proxy' |
 async function reach(options: TransportOptions, signal: AbortSignal): Promise<net.Socket> {
   const { endpoint, proxy } = options;
   if (proxy !== null && isProxied(options)) {
-    const { hostname, port } = new URL(proxy);
-    const { socket } = await unlessAborted(
-      SocksClient.createConnection({
-        proxy: { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), type: 5 },
-        command: 'connect',
-        destination: { host: endpoint.host, port: endpoint.port },
-        timeout: options.timeoutMs,
-      }),
-      signal,
-      ({ socket: late }) => late.destroy(),
-    );
-    return socket;
+    return connectByProxy(proxy, endpoint, options.timeoutMs, signal);
   }
   if (isOnion(endpoint))
     throw new ConnectionLost(`an onion service needs a proxy: set ${options.proxySetting ?? 'electrum.socks_proxy'}`);
@@ -104,18 +93,6 @@ function once(socket: net.Socket, event: string, signal: AbortSignal): Promise<v
     socket.on('error', fail).on('close', closed).on(event, done);
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
-  });
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, discard: (late: T) => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      work.then(discard, () => {});
-      reject(new Error('stopped'));
-    };
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 }
 
