@@ -28,8 +28,8 @@ const REQUEST = ['an id of yours for it: a repeated command asks for it once', r
 const RATE_HELP = 'smallest units per byte (default: what the next blocks ask for)';
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
-type ReplaceOptions = PassphraseOption & { feeRate?: string };
-type SpeedOptions = ReplaceOptions & { anew?: boolean };
+/** `anew`: a machine that was lost had signed it. */
+type ReplaceOptions = PassphraseOption & { feeRate?: string; anew?: boolean };
 type ApproveOptions = PassphraseOption & WaitOptions & Expected & { speed?: Speed };
 type BatchOptions = PassphraseOption & { pay: string[] };
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
@@ -93,6 +93,7 @@ function replacementCommands(withdrawal: Command, io: Io): void {
     .action(action(io, speedUp));
   withPassphrase(withdrawal.command('cancel').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
+    .option('--anew', 'take all its coins back, by a payment to yourself: a machine that was lost had signed it')
     .description('replace the unconfirmed transaction by one that does not pay the recipient')
     .action(action(io, cancel));
   withPassphrase(
@@ -251,7 +252,7 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
   if (session.server !== null) session.note(keptBy(session.server));
 }
 
-async function speedUp(session: Session, options: SpeedOptions, id = ''): Promise<void> {
+async function speedUp(session: Session, options: ReplaceOptions, id = ''): Promise<void> {
   const { feeRate: fee_rate, anew } = options;
   if (session.yes && anew) throw usage('--anew begins payments: compare their recipients and amounts, without --yes');
   const proposal = { kind: 'speed-up' as const, id, fee_rate, anew };
@@ -261,8 +262,10 @@ async function speedUp(session: Session, options: SpeedOptions, id = ''): Promis
 }
 
 async function cancel(session: Session, options: ReplaceOptions, id = ''): Promise<void> {
-  const proposal = { kind: 'cancel' as const, id, fee_rate: options.feeRate };
-  const done = await carryOut(session, options, proposal, { kind: 'cancel' }, `Cancel withdrawal ${id} this way?`);
+  const { feeRate: fee_rate, anew } = options;
+  const proposal = { kind: 'cancel' as const, id, fee_rate, anew };
+  const asked = { kind: anew ? ('reclaim' as const) : ('cancel' as const) };
+  const done = await carryOut(session, options, proposal, asked, `Cancel withdrawal ${id} this way?`);
   const more = done.outcome?.sent ? ' It is certain once it is deep in the chain.' : '';
   printReplaced(session, done, `The cancellation of withdrawal ${id}`, more);
 }

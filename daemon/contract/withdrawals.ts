@@ -204,8 +204,8 @@ const ProposalShape = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('pay'), id: WithdrawalNumber, speed: z.enum(SPEEDS).default('normal') }),
   /** The same payments with a higher fee. `anew`: each is approved as a first one, since the wallet does not know what was signed. */
   z.strictObject({ kind: z.literal('speed-up'), id: WithdrawalNumber, anew: z.boolean().optional(), ...FeeRate }),
-  /** The same transaction without this payment. */
-  z.strictObject({ kind: z.literal('cancel'), id: WithdrawalNumber, ...FeeRate }),
+  /** The same transaction without this payment. `anew`: none of its payments, approved as a payment to ourselves, for the same reason. */
+  z.strictObject({ kind: z.literal('cancel'), id: WithdrawalNumber, anew: z.boolean().optional(), ...FeeRate }),
   /** One transaction for several withdrawals. */
   z.strictObject({ kind: z.literal('batch'), ids: z.array(WithdrawalNumber).min(2).max(BATCH_MAX) }),
   /** Pays a stuck deposit ("txid:n") on to ourselves, with a fee for both transactions. */

@@ -220,6 +220,8 @@ export const MESSAGES = {
   'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
   'wait.outside': 'its PSBT waits for the wallet that has the keys: download it, sign it there, and upload it',
+  'wait.lost':
+    'Only the machine that was lost had its signed transaction, and no node shows it any more. Pay it anew: `countinghouse withdrawal speed-up NUMBER --anew`. Or take its coins back: `countinghouse withdrawal cancel NUMBER --anew`. At most one of all its transactions confirms',
   'wait.machine_away':
     'the signing machine {machine} is not connected; it was last seen at {seen}. Once it is back, this goes on by itself',
   'wait.machine_never':

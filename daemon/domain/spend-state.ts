@@ -59,6 +59,8 @@ export type SpendFacts = {
   isOurs: boolean;
   /** Whether it was given up unsigned: nobody signed it in the wallet that has its keys. A signed copy may exist all the same. */
   isAbandoned: boolean;
+  /** Whether nobody here has the bytes of any version: only a machine that was lost had signed it. */
+  isLost: boolean;
   /** Whether another version can take its place. Asked only while every signed version lacks a key. */
   isReplaceable: boolean;
   /** Whether the version that the chain shows must stay: nodes replace none, or a later transaction of ours spends from it. */
@@ -108,7 +110,13 @@ type SpendDecision = {
 };
 
 /** The codes of the problems that a decision has. */
-const PROBLEMS: ReadonlySet<string> = new Set(['wait.reverted', 'wait.coin_lost', 'wait.coin_stuck', 'wait.coin_away']);
+const PROBLEMS: ReadonlySet<string> = new Set([
+  'wait.reverted',
+  'wait.coin_lost',
+  'wait.coin_stuck',
+  'wait.coin_away',
+  'wait.lost',
+]);
 
 /** Whether a stored problem follows from the chain's facts, so that they end it, too. */
 export const isSpendProblem = (code: string): boolean => PROBLEMS.has(code);
@@ -154,7 +162,8 @@ function stateOf(
   return isStuck ? 'stuck' : 'missing';
 }
 
-function problemOf({ signed, buried }: SpendFacts, state: SpendState): Message | null {
+function problemOf({ signed, isPlanned, isLost, buried }: SpendFacts, state: SpendState): Message | null {
+  if (state === 'unseen' && isLost && !isPlanned) return message('wait.lost');
   const lack = signed.at(-1)?.lack;
   if ((state !== 'missing' && state !== 'stuck') || !lack || signed.some((one) => one.lack === null)) return null;
   const failed = signed.find((one) => one.failed);

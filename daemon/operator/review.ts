@@ -48,6 +48,8 @@ export type OperatorRequest =
   | { kind: 'speed-up' | 'cancel' }
   /** A speed-up of payments that the wallet did not sign as far as it knows: each is approved as a first one. */
   | { kind: 'anew' }
+  /** A cancellation of such payments: a payment to ourselves. */
+  | { kind: 'reclaim' }
   /** `payments`: each of them, where the operator has named them. */
   | { kind: 'batch'; count: number; payments?: readonly Required<Expected>[] }
   | { kind: 'bump'; outpoint: string };
@@ -258,11 +260,12 @@ function taken(intent: Intent, left: Output[], reading: Reading): Payment {
 
 function needAsked({ purpose }: ReviewRequest, asked: OperatorRequest, intents: readonly Intent[]): void {
   const { kind } = asked;
-  if ((kind === 'approve' || kind === 'bump') && intents.length !== 1) throw differs('it is more than one payment');
+  const isOwn = kind === 'bump' || kind === 'reclaim';
+  if ((kind === 'approve' || isOwn) && intents.length !== 1) throw differs('it is more than one payment');
   if (kind === 'batch' && intents.length !== asked.count) throw differs(`it is not ${asked.count} payments`);
   if (purpose === 'cancel' && kind !== 'cancel' && kind !== 'speed-up') throw differs('it cancels something');
   const isSelf = intents.some(({ address }) => address === ADDRESS_SELF);
-  if (isSelf !== (kind === 'bump')) throw differs(isSelf ? 'it pays only ourselves' : 'it pays others than ourselves');
+  if (isSelf !== isOwn) throw differs(isSelf ? 'it pays only ourselves' : 'it pays others than ourselves');
   if (kind === 'bump' && intents[0]?.coins?.join() !== asked.outpoint) throw differs('it spends another deposit');
 }
 

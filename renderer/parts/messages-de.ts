@@ -232,6 +232,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.locked': 'Die Wallet ist gesperrt',
   'wait.outside':
     'Ihre PSBT wartet auf die Wallet, die die Schlüssel hat: Laden Sie sie herunter, unterschreiben Sie sie dort, und laden Sie sie hoch',
+  'wait.lost':
+    'Nur der verlorene Rechner hatte ihre signierte Transaktion, und kein Knoten zeigt sie mehr. Um sie neu zu zahlen: countinghouse withdrawal speed-up NUMMER --anew. Um ihre Coins zurückzuholen: countinghouse withdrawal cancel NUMMER --anew. Von all ihren Transaktionen wird höchstens eine bestätigt',
   'wait.machine_away':
     'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen am {seen}. Ist er zurück, geht es von selbst weiter',
   'wait.machine_never':

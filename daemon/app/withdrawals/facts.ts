@@ -5,8 +5,10 @@
  * Invariant: only a block can make a transaction impossible: with another user of one of its keys, or of an input of
  * the vanished transaction that made one, or with another output where it names a coin that vanished.
  */
+import { isWatchOnly } from '../../domain/chain.ts';
 import { type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
+import { accountById } from '../../store/queries/businesses.ts';
 import {
   deadTransaction,
   keysOf,
@@ -67,11 +69,19 @@ function spendFacts(reader: Reader, chain: ChainRuntime, spend: SpendRow, tipHei
     isPlanned: reader.all(versionsOf, { spend_id: spend.id }).length > versions.length,
     isOurs: spend.purpose !== UNKNOWN,
     isAbandoned: isAbandoned(reader, spend),
+    isLost: isLost(reader, spend, versions),
     isReplaceable: !lacks || sharedKeys(reader, spend, versions) !== null,
     isKept: seen !== undefined && mustStay(reader, chain, seen),
     buried: BURIED_BLOCKS[chain.adapter.chain],
   };
   return { spend, versions, facts };
+}
+
+function isLost(reader: Reader, { account_id }: SpendRow, versions: readonly SignedVersion[]): boolean {
+  if (versions.length === 0 || versions.some(({ isStored }) => isStored)) return false;
+  const account = reader.get(accountById, { id: account_id });
+  // the bytes of another wallet's account are that wallet's
+  return account !== undefined && !isWatchOnly(account.key);
 }
 
 /** Why a payment ended that nobody signed in the wallet that has its keys. */

@@ -14,6 +14,7 @@ import { approve, type GivenApproval, type Preview, type Proposed, previewWithdr
 import { batch, previewBatch } from './batch.ts';
 import { bump, holderFor, previewBump } from './bump.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
+import { previewReclaim, reclaim } from './reclaim.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './rows.ts';
 
@@ -23,7 +24,7 @@ export type Proposal =
   | { kind: 'pay'; id: string; speed: Speed }
   /**
    * `speed-up`: the same payments with a higher fee. `cancel`: the other payments only; if there is none, pays back to
-   * ourselves.
+   * ourselves. `anew`: of what a lost machine signed, each payment is approved as a first one; canceled so, all its coins come back.
    */
   | { kind: 'speed-up' | 'cancel'; id: string; feeRate: bigint | null; anew?: boolean }
   /** One transaction for several withdrawals. */
@@ -55,8 +56,11 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
       return of(proposal.ids, await previewBatch(app, proposal.ids));
     case 'bump':
       return of([], await previewBump(app, holderFor(app, proposal.businessId, proposal.asset), proposal));
-    default:
-      return of([proposal.id], await previewReplacement(app, findWithdrawal(app.store, proposal.id), proposal));
+    default: {
+      const row = findWithdrawal(app.store, proposal.id);
+      if (isReclaim(proposal)) return of([proposal.id], await previewReclaim(app, row, proposal.feeRate));
+      return of([proposal.id], await previewReplacement(app, row, proposal));
+    }
   }
 }
 
@@ -92,12 +96,18 @@ export async function approveProposal(
       return { rows: [], outcome: await outcomeOf(app, versionId, () => null) };
     }
     default: {
-      const { versionId } = await replace(app, findWithdrawal(app.store, proposal.id), proposal, approvals);
+      const row = findWithdrawal(app.store, proposal.id);
+      const versionId = isReclaim(proposal)
+        ? await reclaim(app, row, proposal.feeRate, [...approvals][0] ?? missing())
+        : (await replace(app, row, proposal, approvals)).versionId;
       const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, proposal.id).problem);
       return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
     }
   }
 }
+
+const isReclaim = ({ kind, anew }: { kind: 'speed-up' | 'cancel'; anew?: boolean }): boolean =>
+  kind === 'cancel' && anew === true;
 
 async function deskFor(app: App, row: WithdrawalRow, { grant }: SignedGasGrant): Promise<Desk> {
   const desk = await deskOf(app, app.directory.business(row.business_id), grant.chain);

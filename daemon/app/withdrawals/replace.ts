@@ -19,7 +19,15 @@ import { availableUnits } from './coins.ts';
 import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { isUnasked } from './payment.ts';
-import { type Holder, holderOf, isOutside, overtakenIsRejected, type Planned, prepare } from './plan.ts';
+import {
+  type Holder,
+  holderOf,
+  isOutside,
+  overtakenIsRejected,
+  type Planned,
+  type PlanRequest,
+  prepare,
+} from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
@@ -38,7 +46,7 @@ type ReplaceRequest = {
 };
 
 /** The replaceable state of a withdrawal. */
-type Open = { spend: SpendRow; known: SignedVersion[]; keys: string[] };
+export type Open = { spend: SpendRow; known: SignedVersion[]; keys: string[] };
 
 type Replacement = {
   holder: Holder;
@@ -79,7 +87,7 @@ export async function replace(
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<{ row: WithdrawalRow; versionId: number }> {
   const spendId = row.spend_id;
-  const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind);
+  const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind, wanted.anew);
   const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
   const found = await replacement(app, row, wanted, feeMax);
   return app.store.write((tx) =>
@@ -157,7 +165,8 @@ async function replacement(
 ): Promise<Replacement> {
   const holder = holderOf(app, row);
   const open = needOpen(app.store, holder, row);
-  const paid = paidBy(app.store, open.known.at(-1)!.version);
+  const versions = open.known.map(({ version }) => version);
+  const paid = paidLast(app.store, versions, anew);
   const pays = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
   if (kind === 'cancel' && !paid.some(({ id }) => id === row.id)) {
     throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled already: speed it up instead`);
@@ -165,25 +174,20 @@ async function replacement(
   if (anew && pays.length === 0) {
     throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled: nothing is approved anew`);
   }
-  // a version that lacks a coin is in no mempool and need not be outbid
-  const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
   const isSweep = pays.some(({ sweep }) => sweep);
-  const fees = outbid.map(({ fee, size }) => ({ fee, size: Math.max(1, size) }));
   const planned = await prepare(app, holder, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
     spendId: open.spend.id,
-    replaced: outbid.map(({ plan }) => readPlan(plan)),
     // a sweep or a complete cancellation has enough coins
     ...(pays.length === 0 || isSweep ? { only: [] } : {}),
     // a faster sweep takes no money that came after its approval
-    ...(isSweep ? { inputsMax: takenBy(holder, open.known.at(-1)!.version) } : {}),
+    ...(isSweep ? { inputsMax: takenBy(holder, versions.at(-1)!) } : {}),
     settledOnly: pays.some(({ approved_by }) => isUnasked(approved_by)),
-    feeRate: await replacingRate(holder, fees, feeRate),
-    feeMin: fees.reduce((most, { fee }) => (fee > most ? fee : most), 0n),
+    ...(await outbidding(holder, open, feeRate)),
     feeMax,
   });
-  return { holder, row, open, pays, concerned: concernedBy(app.store, row, kind), planned };
+  return { holder, row, open, pays, concerned: concernedBy(app.store, row, kind, anew), planned };
 }
 
 /** The units of the paid asset that a version takes, fee included. */
@@ -192,23 +196,45 @@ function takenBy({ chain, asset }: Holder, version: VersionRow): bigint {
   return outputs.reduce((sum, { units }) => sum + units, chain.spending.feeAsset === asset ? fee : 0n);
 }
 
-function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceRequest['kind']): WithdrawalRow[] {
+function concernedBy(
+  reader: Reader,
+  row: WithdrawalRow,
+  kind: ReplaceRequest['kind'],
+  anew: boolean | undefined,
+): WithdrawalRow[] {
   const versions = reader.all(versionsOf, { spend_id: present(row.spend_id, 'spend of a sent withdrawal') });
-  const newest = versions.findLast(({ txid }) => txid !== null);
-  const paid = newest ? paidBy(reader, newest) : [];
+  const paid = paidLast(
+    reader,
+    versions.filter(({ txid }) => txid !== null),
+    anew,
+  );
   const others = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
   return others.length > 0 ? others : [row];
 }
 
-/** The operator's rate, or the rate for the next blocks, but at least the one that replaces every version. */
-async function replacingRate(
+/** The payments of the newest version. Those that are paid `anew` may have been canceled by one that nobody here can send. */
+function paidLast(reader: Reader, versions: readonly VersionRow[], anew = false): WithdrawalRow[] {
+  const newest = versions.at(-1);
+  const isPassed = anew && newest?.raw === null;
+  const last = isPassed ? versions.findLast((version) => paidBy(reader, version).length > 0) : newest;
+  return last ? paidBy(reader, last) : [];
+}
+
+/** The fees to outbid, and the operator's rate or the one for the next blocks, but at least the one that replaces every version. */
+export async function outbidding(
   { chain }: Holder,
-  replaced: readonly { fee: bigint; size: number }[],
+  { known }: Open,
   wanted: bigint | null,
-): Promise<bigint> {
-  const least = chain.spending.replacementRate(replaced);
-  const rate = wanted ?? (await fastRate(chain));
-  return rate > least ? rate : least;
+): Promise<Pick<PlanRequest, 'replaced' | 'feeRate' | 'feeMin'>> {
+  // a version that lacks a coin is in no mempool and need not be outbid
+  const outbid = known.filter(({ lack }) => lack === null).map(({ version }) => version);
+  const fees = outbid.map(({ fee, size }) => ({ fee, size: Math.max(1, size) }));
+  const least = chain.spending.replacementRate(fees);
+  return {
+    replaced: outbid.map(({ plan }) => readPlan(plan)),
+    feeRate: maxOf(wanted ?? (await fastRate(chain)), least),
+    feeMin: fees.reduce((most, { fee }) => maxOf(most, fee), 0n),
+  };
 }
 
 /** The ways to replace a withdrawal's transaction now. */
@@ -225,7 +251,7 @@ export function replacementsOf(app: App, row: WithdrawalRow): ReplaceRequest['ki
 }
 
 /** The replaceable state of a withdrawal. Throws `Rejected` with the obstacle. */
-function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
+export function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
   const { state, spend_id, id } = withdrawalOf(reader, row.id);
   if ((state !== 'signed' && state !== 'broadcast') || spend_id === null) {
     needReplacement(holder, []);

@@ -195,12 +195,10 @@ function orderOf(
   spend: SpendRow,
   version: VersionRow,
 ): Pick<SignOrder, 'purpose' | 'withdrawals'> {
-  if (spend.subject !== null) {
-    assert(version.approval !== null, 'a payment to ourselves was approved');
-    const { intent, approval } = JSON.parse(version.approval) as StoredOwn;
-    return { purpose: 'pay', withdrawals: [{ intent, approval }] };
-  }
-  const raised = raisedOf(version, spend);
+  const own = ownOf(version);
+  if (own) return { purpose: 'pay', withdrawals: [own] };
+  assert(spend.subject === null, 'a payment to ourselves was approved');
+  const raised = raisedOf(version);
   return {
     purpose: version.kind === 'cancel' ? 'cancel' : 'pay',
     withdrawals: concernedBy(reader, version).map((stored) => {
@@ -216,9 +214,15 @@ function concernedBy(reader: Reader, version: VersionRow): WithdrawalRow[] {
   return kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id }) : paidBy(reader, version);
 }
 
+/** The approval of a version as a payment to ourselves; null: it has none. */
+function ownOf({ approval }: VersionRow): StoredOwn | null {
+  const stored: StoredOwn | Raised = approval === null ? {} : JSON.parse(approval);
+  return 'intent' in stored && 'approval' in stored ? (stored as StoredOwn) : null;
+}
+
 /** The approvals of a higher fee that belong to a version. */
-function raisedOf({ approval }: VersionRow, { subject }: SpendRow): Raised {
-  return approval === null || subject !== null ? {} : (JSON.parse(approval) as Raised);
+function raisedOf({ approval }: VersionRow): Raised {
+  return approval === null ? {} : (JSON.parse(approval) as Raised);
 }
 
 /** A withdrawal with the approval for this version of it. */
@@ -257,7 +261,7 @@ export function markSigned(app: App, tx: Tx, version: VersionRow, fee: bigint): 
   const rows = payouts.map(({ withdrawal_id }) => withdrawalOf(tx, withdrawal_id));
   const spend = spendOf(tx, version.spend_id);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
-    const now = withRaised(row, raisedOf(version, spend));
+    const now = withRaised(row, raisedOf(version));
     if (now !== row) saveWithdrawal(app, tx, now, row.state);
   }
   for (const [at, { id }] of rows.entries()) {

@@ -30,8 +30,10 @@ import './approve.css';
 export type Task =
   | { kind: 'pay'; id: string }
   | { kind: 'speed-up' | 'cancel'; id: string }
-  /** A speed-up that is approved as a first payment is. */
+  /** A speed-up that is approved as a first payment is, of what a lost machine signed. */
   | { kind: 'anew'; id: string }
+  /** A cancellation of that, which is a payment to ourselves. */
+  | { kind: 'reclaim'; id: string }
   | { kind: 'batch'; ids: string[] };
 
 type Proposed = Result<'withdrawal.propose'>;
@@ -39,6 +41,7 @@ type ProposalQuery = { proposed: Proposed; request: ApprovalRequest | null };
 
 function proposalOf(task: Task, speed: Speed): Proposal {
   if (task.kind === 'anew') return { kind: 'speed-up', id: task.id, anew: true };
+  if (task.kind === 'reclaim') return { kind: 'cancel', id: task.id, anew: true };
   return task.kind === 'pay' ? { ...task, speed } : task;
 }
 
@@ -123,7 +126,7 @@ const backOf = (task: Task): string => ('id' in task ? href('withdrawals', task.
 function titleOf(task: Task, t: ReturnType<typeof useText<keyof (typeof TEXTS)['en']>>): string {
   if (task.kind === 'pay' || task.kind === 'anew') return t('approveTitle', { id: task.id });
   if (task.kind === 'batch') return t('batchTitle', { n: task.ids.length });
-  return t(task.kind === 'cancel' ? 'cancelTitle' : 'speedTitle', { id: task.id });
+  return t(task.kind === 'speed-up' ? 'speedTitle' : 'cancelTitle', { id: task.id });
 }
 
 function AskedFor({ proposed }: { proposed: Proposed }): ReactNode {

@@ -248,6 +248,7 @@ const BUTTON = {
   'speed-up': 'approveSpeed',
   anew: 'approveAndSend',
   cancel: 'approveCancel',
+  reclaim: 'approveCancel',
 } as const;
 
 const isPassphrase = (error: Error): boolean =>

@@ -31,8 +31,12 @@ export function One({ id }: { id: string }): ReactNode {
   );
 }
 
-/** Whether the wallet refused another transaction: a restored one does not know what the lost machine signed. */
-const isUnknown = ({ problem }: Detail): boolean => problem?.code === 'signer.approval';
+/** Whether no node has what a lost machine signed. */
+const isLost = ({ problem }: Detail): boolean => problem?.code === 'wait.lost';
+
+/** The same, or the wallet refused another transaction: a restored one does not know what the lost machine signed. */
+const isUnknown = (one: Detail): boolean =>
+  isLost(one) || (one.problem?.code === 'signer.approval' && !one.canceling);
 
 function Actions({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);
@@ -45,19 +49,17 @@ function Actions({ one }: { one: Detail }): ReactNode {
       </a>
     );
   }
-  const isAnew = isUnknown(one) && !one.canceling;
+  if (one.replacements.length === 0) return null;
   return (
     <>
-      {one.replacements.includes('cancel') && (
-        <a className="button" href={href('withdrawals', `${one.id}`, 'cancel')}>
+      {(isLost(one) || one.replacements.includes('cancel')) && (
+        <a className="button" href={href('withdrawals', `${one.id}`, isLost(one) ? 'reclaim' : 'cancel')}>
           {t('cancelIt')}
         </a>
       )}
-      {one.replacements.includes('speed-up') && (
-        <a className="button" href={href('withdrawals', `${one.id}`, isAnew ? 'anew' : 'speed-up')}>
-          {t(isAnew ? 'approveAnew' : 'speedUp')}
-        </a>
-      )}
+      <a className="button" href={href('withdrawals', `${one.id}`, isUnknown(one) ? 'anew' : 'speed-up')}>
+        {t(isUnknown(one) ? 'approveAnew' : 'speedUp')}
+      </a>
     </>
   );
 }

@@ -40,13 +40,14 @@ function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One
   const t = useText(TEXTS);
   const problem = outcome?.problem ?? one?.problem;
   const outside = problem?.code === 'wait.outside';
+  const cancels = task.kind === 'cancel' || task.kind === 'reclaim';
   const isDone = one?.state === 'completed';
   const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {
     return (
       <>
-        <Notice tone="good" title={t(task.kind === 'cancel' ? 'cancelSent' : isDone ? 'isPaid' : 'isSent')}>
-          {t(isDone ? 'isConfirmed' : task.kind === 'cancel' ? 'cancelCertain' : 'waitsForBlock')}
+        <Notice tone="good" title={t(cancels ? 'cancelSent' : isDone ? 'isPaid' : 'isSent')}>
+          {t(isDone ? 'isConfirmed' : cancels ? 'cancelCertain' : 'waitsForBlock')}
         </Notice>
         {one?.tx_id && <Hash text={one.tx_id} />}
         <Back id={id} task={task} />

@@ -32,7 +32,7 @@ export default function Withdrawals(): ReactNode {
   }
   if (!NUMBER.test(name)) return <List />;
   if (action === 'approve') return <Approve key={name} task={{ kind: 'pay', id: name }} />;
-  if (action === 'speed-up' || action === 'cancel' || action === 'anew') {
+  if (action === 'speed-up' || action === 'cancel' || action === 'anew' || action === 'reclaim') {
     return <Approve key={`${name} ${action}`} task={{ kind: action, id: name }} />;
   }
   return <One key={name} id={name} />;

@@ -1,0 +1,189 @@
+/**
+ * Payments that a lost machine signed, and cancellations, which no node has any more: the operator is told, and ends each by a command.
+ * At most one of all transactions of a payment confirms, whatever comes back.
+ */
+import { describe, expect, it } from 'vitest';
+import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { approveProposal, propose } from '../../../daemon/app/withdrawals/propose.ts';
+import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { message, textOf } from '../../../daemon/domain/messages.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { Review } from '../../../daemon/operator/review.ts';
+import type { PayBench } from './pay-bench.ts';
+import { FAMILIES, type PayFamily } from './pay-families.ts';
+import { deriveAllSkipped, JUMP } from './restored-kit.ts';
+
+const LOST = textOf(message('wait.lost'));
+const COINS = FAMILIES.filter(({ hasCoins }) => hasCoins);
+
+type Signed = { txid: string; raw: string };
+
+/**
+ * A withdrawal that was approved before the backup, and signed after it; canceled, too, where that can be. Returns the service that was
+ * restored. Its node has shown it what was signed, and has it no more.
+ */
+async function lost(family: PayFamily, canceled: boolean) {
+  const before = await family.open();
+  const { coin } = before.chain;
+  await before.deposits([coin, coin], 1 + family.lockBlocks);
+  const backup = before.moment();
+  const twin = await backup();
+  const id = await before.withdraw(coin / 4n);
+  const approved = before.moment();
+  await before.round();
+  if (canceled) {
+    await before.replace(id, 'cancel');
+    await before.round();
+  }
+  const signed = before.versions(id).map(({ txid, raw }): Signed => ({ txid: txid!, raw: raw! }));
+  expect(signed).toHaveLength(canceled ? 2 : 1);
+  for (const one of [twin, before]) await one.app.store.close();
+
+  const pay: PayBench = await approved();
+  // as on the real chains, where the answer lacks the signatures
+  Object.assign(pay.bench.chain.spending, { isWhole: false });
+  await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
+  await deriveAllSkipped(pay);
+  for (const { raw } of signed) {
+    await pay.chain.take(raw);
+    await pay.round();
+  }
+  await takeOver(pay.app);
+  // as a wallet does that did not sign it
+  pay.signer.refuses = ({ purpose }) =>
+    purpose === 'cancel' ? new Rejected('signer.differs', 'what was never signed needs no cancellation') : null;
+  expect(pay.versions(id).map(({ txid }) => txid)).toEqual(signed.map(({ txid }) => txid));
+  for (const { txid } of signed) await pay.chain.forget(txid);
+  await pay.round();
+  return { pay, id, signed };
+}
+
+async function reclaim(pay: PayBench, id: number): Promise<void> {
+  const proposal = { kind: 'cancel', id: `${id}`, feeRate: null, anew: true } as const;
+  const { preview } = await propose(pay.app, proposal);
+  const { intents, until, raw, outputs: shown } = preview!;
+  expect(intents).toMatchObject([{ address: 'self', units: '0', sweep: false }]);
+  if (raw !== null) {
+    const outputs = shown.map(({ changeIndex }) => ({ change_index: changeIndex }));
+    const given = { purpose: preview!.purpose, intents, raw, outputs, until };
+    const review = Review.of(given, { kind: 'reclaim' }, pay.app.now());
+    expect(review).toMatchObject({ payments: [], coins: intents[0]!.coins });
+    expect(() => Review.of(given, { kind: 'cancel' }, pay.app.now())).toThrow('it pays only ourselves');
+  }
+  const approvals = intents.map(
+    ({ uuid, feeMax }) => [uuid, { feeMax: BigInt(feeMax), until, units: null, mac: 'mac' }] as const,
+  );
+  await approveProposal(pay.app, proposal, new Map(approvals));
+}
+
+/** Until what was signed now is as deep as the decision needs. */
+async function bury(pay: PayBench): Promise<void> {
+  await pay.round();
+  await pay.chain.mine(BURIED_BLOCKS[pay.chain.chain]);
+  await pay.round();
+}
+
+describe.each(
+  COINS.flatMap((family) =>
+    [false, true]
+      .filter((canceled) => !canceled || family.replaces)
+      .map((canceled) => ({ family, canceled, name: family.name, what: canceled ? 'a cancellation' : 'a payment' })),
+  ),
+)('$name: $what of a lost machine that no node has any more', ({ family, canceled }) => {
+  it('waits, and says what to do', async () => {
+    const { pay, id } = await lost(family, canceled);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: LOST });
+    expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.coin_missing', subject: `${id}` }]);
+    expect(pay.signer.orders).toEqual([]);
+  });
+
+  it('is over with that when a node shows it again', async () => {
+    const { pay, id, signed } = await lost(family, canceled);
+    await pay.chain.take(signed[0]!.raw);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+    expect(pay.alerts()).toEqual([]);
+    await bury(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: signed[0]!.txid });
+  });
+
+  it('is paid anew, by what excludes all that was signed', async () => {
+    const { pay, id } = await lost(family, canceled);
+    await pay.replace(id, 'speed-up', null, { anew: true });
+    await pay.round();
+    const versions = pay.versions(id);
+    const newest = versions.at(-1)!;
+    for (const { id: other } of versions) {
+      expect(pay.keys(newest.id).some((key) => pay.keys(other).includes(key))).toBe(true);
+    }
+    expect(pay.row(id).problem).toBeNull();
+    await bury(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: newest.txid });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([newest.txid]);
+    expect(pay.available()).toBe(pay.chain.unspent());
+    expect(pay.alerts()).toEqual([]);
+  });
+
+  it('has its coins taken back, which ends it once that is deep', async () => {
+    const { pay, id } = await lost(family, canceled);
+    await reclaim(pay, id);
+    await pay.round();
+    const versions = pay.versions(id);
+    expect(versions.at(-1)).toMatchObject({ kind: 'cancel', problem: null });
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+    await pay.chain.mine();
+    await pay.round();
+    // until then another block could still have the payment
+    expect(pay.row(id).state).toBe('broadcast');
+    await bury(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: textOf(message('ended.canceled')) });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([]);
+    expect(pay.available()).toBe(pay.chain.unspent());
+    expect(pay.alerts()).toEqual([]);
+  });
+
+  it('is paid, and once, when its payment comes back while its coins are taken back', async () => {
+    const { pay, id, signed } = await lost(family, canceled);
+    await reclaim(pay, id);
+    await pay.round();
+    const [payment] = signed;
+    for (const txid of pay.chain.waiting()) await pay.chain.forget(txid);
+    await pay.chain.take(payment!.raw);
+    await pay.chain.mine(BURIED_BLOCKS[pay.chain.chain]);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: payment!.txid });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([payment!.txid]);
+    expect(pay.available()).toBe(pay.chain.unspent());
+  });
+});
+
+describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))('$name: what a lost machine signed', (family) => {
+  it('is known whole, and sent again, a cancellation too', async () => {
+    const before = await family.open();
+    const { coin } = before.chain;
+    await before.deposits([coin, coin]);
+    const id = await before.withdraw(coin / 4n);
+    const approved = before.moment();
+    await before.round();
+    await before.replace(id, 'cancel');
+    await before.round();
+    const signed = before.versions(id);
+    await before.app.store.close();
+    const pay: PayBench = await approved();
+    await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
+    await deriveAllSkipped(pay);
+    for (const { raw } of signed) {
+      await pay.chain.take(raw!);
+      await pay.round();
+    }
+    await takeOver(pay.app);
+    for (const { txid } of signed) await pay.chain.forget(txid!);
+    await pay.round();
+    expect(pay.chain.waiting()).toEqual([signed.at(-1)!.txid]);
+    const proposal = { kind: 'cancel', id: `${id}`, feeRate: null, anew: true } as const;
+    await expect(propose(pay.app, proposal)).rejects.toThrow('cancel it without --anew');
+    await bury(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: textOf(message('ended.canceled')) });
+  });
+});
