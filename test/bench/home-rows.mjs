@@ -19,6 +19,11 @@ export function homeLines(link, home) {
   return [
     ['a signer at home: an order to its signature, loopback', link?.nearMs, 'ms'],
     [`a signer at home: the same, ${link?.thereAndBackMs} ms there and back`, link?.farMs, 'ms'],
+    [
+      'a signer at home: orders from one address of an account chain, over the same link',
+      link?.inOrderPerMinute,
+      '/min',
+    ],
     ['a signer at home: connected and open again', link?.backSeconds, 's'],
     [`a signer at home: orders that waited, ${link?.waiting}, over the same link`, link?.waitedSeconds, 's'],
     ['a signer at home: a look at the addresses', home?.lookBytes, 'bytes at the most'],

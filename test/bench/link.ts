@@ -1,7 +1,8 @@
 /**
  * A computer at home that signs over a link of 100 ms each way, and the same over loopback: the time from an order to its signature, and what
  * the orders take that waited when the computer came back, with as many under way as the service has (`app/withdrawals/lanes.ts`). Server,
- * wallet and link are in this process and its signer's; the orders are plain payments of Litecoin with three coins.
+ * wallet and link are in this process and its signer's; the orders are plain payments of Litecoin with three coins. Those from one address of
+ * Ethereum, payments of Tether, go one after the other.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -22,11 +23,14 @@ import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
 import { until } from '../support/until.ts';
 import { cheapWallet } from '../support/wallet.ts';
+import { order as evmOrder } from '../unit/wallet/signer-evm-kit.ts';
 import { PASSPHRASE, payment, useEpochOf, WORDS } from '../unit/wallet/signer-kit.ts';
 
 const LINK_MS = 100;
 const SAMPLES = 20;
 const AT_ONCE = 16;
+/** Orders from one address with nonces. */
+const IN_ORDER = 50;
 const { waiting: WAITING } = JSON.parse(process.argv[2] ?? '{}') as { waiting: number };
 const LONG_MS = 3_600_000;
 
@@ -113,6 +117,9 @@ for (const ms of [0, LINK_MS]) {
   for (const order of orders(`link-${ms}`, SAMPLES)) samples.push(await timed(() => signer.sign(order)));
   spent[ms] = median(samples);
 }
+const inOrder = await timed(async () => {
+  for (let nonce = 0n; nonce < IN_ORDER; nonce++) await signer.sign(evmOrder({ nonce, lowestNonce: 0n }));
+});
 await home.close();
 await until('it is away', async () => machines.connectedSince === null);
 const waiting = orders('waiting', WAITING);
@@ -126,6 +133,7 @@ console.log(
     nearMs: spent[0],
     farMs: spent[LINK_MS],
     thereAndBackMs: 2 * LINK_MS,
+    inOrderPerMinute: (IN_ORDER * 60_000) / inOrder,
     backSeconds: back / 1_000,
     waitedSeconds: all / 1_000,
   }),

@@ -2,7 +2,8 @@
  * Which orders are under way to the signer at the same time. It judges and signs one at a time; where it is a computer at home, each
  * order would otherwise wait for the way there and back of the one before it.
  *
- * Invariant: the orders of an address with nonces are begun one after the other, because each needs the signature of the nonce below.
+ * Invariant: the orders of an address with nonces are begun one after the other, because each needs the signature of the nonce below. One
+ * that the signer refuses would leave a gap below those that it had signed by then, which no block takes before somebody fills it.
  */
 import type { Spending } from '../../chains/spending.ts';
 import { nonceOf, type SpendPlan } from '../../domain/spend.ts';

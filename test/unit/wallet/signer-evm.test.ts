@@ -2,70 +2,17 @@
 import { keccak256, recoverTransactionAddress, type TransactionSerialized } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
-import { assetOf } from '../../../daemon/domain/assets.ts';
-import type { Branch } from '../../../daemon/domain/chain.ts';
 import { transactionOf, unsignedBytes } from '../../../daemon/domain/evm-transaction.ts';
 import type { EvmPlan } from '../../../daemon/domain/spend.ts';
 import { evmReading } from '../../../daemon/operator/evm.ts';
 import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts';
-import { addressOf } from '../../../daemon/wallet/signer/evm-address.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { withAccountKeys } from '../../../daemon/wallet/signer/keys.ts';
 import { ADDRESS_SELF, type EvmOrder, type GasGrant, type Intent } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { decodeOrder, encodeOrder, Request } from '../../../daemon/wallet/signer/wire.ts';
+import { GWEI, order, own, STRANGER, TETHER } from './signer-evm-kit.ts';
 import { approve, codeOf, PASSPHRASE, SEED, walletFolder } from './signer-kit.ts';
-
-const TETHER = assetOf('USDT_ERC20').contract?.toLowerCase() ?? '';
-const GWEI = 10n ** 9n;
-const STRANGER = checksumAddress(Buffer.alloc(20, 0xab));
-
-const own = (branch: Branch, index: number, network: EvmPlan['network'] = 'mainnet') => {
-  const hex = withAccountKeys(SEED, 'ETH', network, 0, (keys) => addressOf(keys.publicKey(branch, index)));
-  const script = Uint8Array.from(Buffer.from(hex, 'hex'));
-  return { branch, index, address: checksumAddress(script), script };
-};
-
-let count = 0;
-/** A payment of 25 Tether from the address 0/3 to a stranger, for at most 0.0013 ETH. */
-function order(plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOrder {
-  const { address, branch, index } = own(0, 3, plan.network);
-  const whole: EvmPlan = {
-    kind: 'evm',
-    network: 'mainnet',
-    chain: 'ETH',
-    accountNo: 0,
-    asset: 'USDT_ERC20',
-    contract: TETHER,
-    sender: { branch, index, address },
-    nonce: 4n,
-    lowestNonce: 4n,
-    gasLimit: 65_000n,
-    maxFeePerGas: 20n * GWEI,
-    maxPriorityFeePerGas: GWEI,
-    outputs: [
-      { kind: 'payout', address: STRANGER, script: Uint8Array.from(Buffer.alloc(20, 0xab)), units: 25_000_000n },
-    ],
-    fee: 65_000n * 20n * GWEI,
-    ...plan,
-  };
-  const said: Intent = {
-    uuid: `evm-${count++}`,
-    network: whole.network,
-    accountNo: 0,
-    chain: whole.chain,
-    asset: whole.asset,
-    address: STRANGER,
-    units: '25000000',
-    sweep: false,
-    coins: null,
-    feeMax: (65_000n * 20n * GWEI).toString(),
-    feeAsset: 'ETH',
-    ...intent,
-  };
-  return { purpose: 'pay', plan: whole, withdrawals: [{ intent: said, approval: approve(said) }] };
-}
 
 let folder: string;
 let remove: () => Promise<void>;
