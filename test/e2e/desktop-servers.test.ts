@@ -104,6 +104,12 @@ describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), () =>
     }
     await connect('http://pay.shop.example', foreign.newer);
     await page.getByText('Only a tunnel on this computer or an onion service').waitFor();
+    await connect('abc.onion', foreign.newer);
+    await page.getByText('http://abc.onion is an onion service').waitFor();
+    await page.getByLabel('Proxy, if one is needed').fill('127.0.0.1:1');
+    await connect('abc.onion', foreign.newer);
+    await page.getByText('nothing listens at the proxy socks5h://127.0.0.1:1').waitFor();
+    await page.getByLabel('Proxy, if one is needed').fill('');
     expect((await desktop.ask('desktop.servers')).result).toMatchObject({ servers: [] });
     expect(await readdir(here.dataDir)).not.toContain('servers');
     await connect(server, foreign.newer);

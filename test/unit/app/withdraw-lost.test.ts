@@ -10,6 +10,7 @@ import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { Review } from '../../../daemon/operator/review.ts';
+import { until } from '../../support/until.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
 import { deriveAllSkipped, JUMP } from './restored-kit.ts';
@@ -59,22 +60,26 @@ async function lost(family: PayFamily, canceled: boolean) {
   return { pay, id, signed };
 }
 
-async function reclaim(pay: PayBench, id: number): Promise<void> {
-  const proposal = { kind: 'cancel', id: `${id}`, feeRate: null, anew: true } as const;
+/** Takes the coins back as the operator does: shown, approved, signed and sent. */
+async function reclaim(pay: PayBench, id: number, feeRate: bigint | null = null): Promise<void> {
+  const proposal = { kind: 'cancel', id: `${id}`, feeRate, anew: true } as const;
   const { preview } = await propose(pay.app, proposal);
-  const { intents, until, raw, outputs: shown } = preview!;
+  const { intents, until: ends, raw, outputs: shown } = preview!;
   expect(intents).toMatchObject([{ address: 'self', units: '0', sweep: false }]);
   if (raw !== null) {
     const outputs = shown.map(({ changeIndex }) => ({ change_index: changeIndex }));
-    const given = { purpose: preview!.purpose, intents, raw, outputs, until };
+    const given = { purpose: preview!.purpose, intents, raw, outputs, until: ends };
     const review = Review.of(given, { kind: 'reclaim' }, pay.app.now());
     expect(review).toMatchObject({ payments: [], coins: intents[0]!.coins });
     expect(() => Review.of(given, { kind: 'cancel' }, pay.app.now())).toThrow('it pays only ourselves');
   }
   const approvals = intents.map(
-    ({ uuid, feeMax }) => [uuid, { feeMax: BigInt(feeMax), until, units: null, mac: 'mac' }] as const,
+    ({ uuid, feeMax }) => [uuid, { feeMax: BigInt(feeMax), until: ends, units: null, mac: 'mac' }] as const,
   );
-  await approveProposal(pay.app, proposal, new Map(approvals));
+  const sent = approveProposal(pay.app, proposal, new Map(approvals));
+  await until('it is planned', async () => pay.versions(id).at(-1)?.txid === null);
+  await pay.round();
+  expect(await sent).toMatchObject({ outcome: { sent: true, problem: null } });
 }
 
 /** Until what was signed now is as deep as the decision needs. */
@@ -128,7 +133,6 @@ describe.each(
   it('has its coins taken back, which ends it once that is deep', async () => {
     const { pay, id } = await lost(family, canceled);
     await reclaim(pay, id);
-    await pay.round();
     const versions = pay.versions(id);
     expect(versions.at(-1)).toMatchObject({ kind: 'cancel', problem: null });
     expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
@@ -143,10 +147,24 @@ describe.each(
     expect(pay.alerts()).toEqual([]);
   });
 
+  if (family.replaces) {
+    it('has them taken back with a higher fee by the same command', async () => {
+      const { pay, id } = await lost(family, canceled);
+      await reclaim(pay, id);
+      const first = pay.versions(id).at(-1)!;
+      await reclaim(pay, id, (await pay.feeRate()) * 4n);
+      const second = pay.versions(id).at(-1)!;
+      expect(second.fee > first.fee).toBe(true);
+      expect(pay.chain.waiting()).toEqual([second.txid]);
+      await bury(pay);
+      expect(pay.row(id)).toMatchObject({ state: 'failed', reason: textOf(message('ended.canceled')) });
+      expect(pay.available()).toBe(pay.chain.unspent());
+    });
+  }
+
   it('is paid, and once, when its payment comes back while its coins are taken back', async () => {
     const { pay, id, signed } = await lost(family, canceled);
     await reclaim(pay, id);
-    await pay.round();
     const [payment] = signed;
     for (const txid of pay.chain.waiting()) await pay.chain.forget(txid);
     await pay.chain.take(payment!.raw);
