@@ -22,6 +22,7 @@ import { qrSvg } from '../../../daemon/payment-page/qr.ts';
 import { renderPage } from '../../../daemon/payment-page/render.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { comparable, ownAddress } from '../../../daemon/wallet/own-address.ts';
+import { SocksProxy } from '../../nodes/socks-proxy.ts';
 import { codeOf, SEED } from '../wallet/signer-kit.ts';
 
 const OTHER_SEED = new Uint8Array(64).fill(7);
@@ -579,6 +580,18 @@ describe('the page of an unpaid invoice', () => {
     const html = await openPage('http://pay.shop.example/pay/slug1', { local: false, env, signal });
     expect(readPage(html).addresses).toEqual([mine]);
     expect(seen).toEqual(['http://pay.shop.example/pay/slug1 false']);
+  });
+
+  it('goes through the proxy by which the server is reached', async () => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => page({ text: own('LTC', 5) }));
+    const proxy = await SocksProxy.to(Number(new URL(server.pages).port));
+    undo.push(() => proxy.close());
+    server.pages = 'http://pay.shop.example/pay/';
+    const reached = { url: 'https://console.shop.example', service: SERVICE, proxy: proxy.url };
+    const options = { folder, now: () => NOW, env: {}, signal: new AbortController().signal };
+    expect(await look(server.call, reached, options)).toMatchObject({ pages: 1, found: [], notes: [] });
+    expect(proxy.asked).toEqual(['pay.shop.example:80']);
   });
 
   it('has links of every kind, in which the address is found, and a link of no other kind pays it', () => {
