@@ -35,8 +35,7 @@ export function One({ id }: { id: string }): ReactNode {
 const isLost = ({ problem }: Detail): boolean => problem?.code === 'wait.lost';
 
 /** The same, or the wallet refused another transaction: a restored one does not know what the lost machine signed. */
-const isUnknown = (one: Detail): boolean =>
-  isLost(one) || (one.problem?.code === 'signer.approval' && !one.canceling);
+const isUnknown = (one: Detail): boolean => isLost(one) || (one.problem?.code === 'signer.approval' && !one.canceling);
 
 function Actions({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);
