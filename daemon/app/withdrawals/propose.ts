@@ -5,18 +5,21 @@
 
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import type { Speed } from '../../domain/withdrawal.ts';
-import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { type VersionRow, versionById, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { type Desk, deskOf } from '../gas/finds.ts';
 import { collectForWithdrawals, type SignedGasGrant } from '../gas/plans.ts';
 import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
 import { batch, previewBatch } from './batch.ts';
 import { bump, holderFor, previewBump } from './bump.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
 import { previewReclaim, reclaim } from './reclaim.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './rows.ts';
+
+const WAIT_MS_MAX = 5_000;
+const LOOK_MS = 50;
 
 /** Fee rates are smallest units per 1,000 units of size; null: the rate for the next blocks. */
 export type Proposal =
@@ -34,6 +37,9 @@ export type Proposal =
 
 /** Approvals by the UUID of their intent. */
 type Approvals = ReadonlyMap<string, GivenApproval>;
+
+/** `sent`: a node has it. `problem`: why not; null while unknown. */
+type Outcome = { sent: boolean; problem: Message | null };
 
 /**
  * `outcome`: the result of a transaction that is signed and sent at once, if it is known after some seconds; else
@@ -117,4 +123,22 @@ async function deskFor(app: App, row: WithdrawalRow, { grant }: SignedGasGrant):
 
 function missing(): never {
   throw new Rejected('withdrawal.approval', 'The approval of what was proposed is missing', 'approvals');
+}
+
+/**
+ * Waits some seconds until a version is sent, refused or given up. `problemNow`: why it was not signed, if it was not.
+ */
+export async function outcomeOf(app: App, versionId: number, problemNow: () => Message | null): Promise<Outcome> {
+  const deadline = performance.now() + WAIT_MS_MAX;
+  for (;;) {
+    const outcome = known(app.store.get(versionById, { id: versionId }), problemNow);
+    if (outcome || performance.now() > deadline) return outcome ?? { sent: false, problem: null };
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+function known(version: VersionRow | undefined, problemNow: () => Message | null): Outcome | null {
+  if (!version) return { sent: false, problem: problemNow() ?? message('wait.needless') };
+  if (version.sent_at !== null) return { sent: true, problem: null };
+  return version.problem === null ? null : { sent: false, problem: version.problem };
 }

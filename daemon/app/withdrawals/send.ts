@@ -3,18 +3,23 @@
  * version in a block. Bytes are always stored before they are sent.
  */
 
-import { Rejected } from '../../domain/errors.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { decideSpend } from '../../domain/spend-state.ts';
-import type { SpendRow, VersionRow } from '../../store/queries/withdrawals.ts';
+import { type SpendRow, type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { unsettledFacts } from './facts.ts';
+import { feeRateNow } from './fees.ts';
 import { noteRefusal, noteSent } from './refusals.ts';
-import { renew } from './renew.ts';
+import { replace } from './replace.ts';
 import { allows, applyEvent, paidBy } from './rows.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
+/** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
+const RENEWALS_MAX = 2;
+/** Between one and the next, because a node that lies may do so for a while. */
+const RENEW_AFTER_MS = 3_600_000;
 
 /** A signed version that no block and no mempool shows, and its spend. */
 export type Unseen = { spend: SpendRow; version: VersionRow };
@@ -56,5 +61,28 @@ function recordSent(app: App, tx: Tx, version: VersionRow): void {
   noteSent(app, tx, version);
   for (const row of paidBy(tx, version)) {
     if (allows(row, 'send')) applyEvent(app, tx, row, 'send');
+  }
+}
+
+/**
+ * Has a payment signed anew that every node refuses, where another signature may be taken: a node told a false ring when it was
+ * signed, or a deep reorganisation changed what the ring was made of. It is another version of the same spend, with the same keys and
+ * within the approved fee. So nobody has to approve it, and at most one of them confirms. It stays as it is if nothing better can be
+ * planned.
+ */
+async function renew(app: App, chain: ChainRuntime, spend: SpendRow, version: VersionRow): Promise<void> {
+  if (!chain.spending.signsAnew) return;
+  const { id: spend_id, purpose } = spend;
+  const versions = app.store.all(versionsOf, { spend_id });
+  if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;
+  if (versions.length > 1 && app.now() - (version.signed_at ?? 0) < RENEW_AFTER_MS) return;
+  const row = paidBy(app.store, version)[0] ?? app.store.all(withdrawalsOfSpend, { spend_id })[0];
+  if (!row) return;
+  try {
+    const feeRate = await feeRateNow(chain, row.speed);
+    await replace(app, row, { kind: 'speed-up', feeRate }, new Map());
+  } catch (error) {
+    if (!(error instanceof Rejected) && !(error instanceof Unavailable)) throw error;
+    app.log.warn({ withdrawal: row.id, error }, 'a refused payment could not be signed anew');
   }
 }

@@ -1,7 +1,7 @@
 /** What the operator is told of a transaction that was asked for just now: waited for, and no longer than a few seconds. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
-import { outcomeOf } from '../../../daemon/app/withdrawals/outcome.ts';
+import { outcomeOf } from '../../../daemon/app/withdrawals/propose.ts';
 import { message, messageOf } from '../../../daemon/domain/messages.ts';
 import type { VersionRow } from '../../../daemon/store/queries/withdrawals.ts';
 
