@@ -13,7 +13,7 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { claimOwn, dropPlan } from './claim.ts';
+import { claimOwn } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS } from './fees.ts';
@@ -21,6 +21,7 @@ import { ownIntent } from './own.ts';
 import { type Holder, holderOf, needKeys, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { assetFor } from './request.ts';
+import { dropUnsigned } from './rows.ts';
 import type { StoredOwn } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
@@ -85,10 +86,9 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
       : 'It was sent, and no node refused it: it cannot be taken back';
     throw new Rejected('bump.under_way', text, 'outpoint');
   }
-  const versions = tx.all(versionsOf, { spend_id: spend.id });
-  closeRefusals(app, tx, versions);
+  closeRefusals(app, tx, tx.all(versionsOf, { spend_id: spend.id }));
   if (known.length > 0) tx.run(setSpendState, { id: spend.id, state: 'given_up', closed_height: null });
-  for (const version of versions) if (version.txid === null) dropPlan(app, tx, version);
+  dropUnsigned(app, tx, spend.id);
   tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 

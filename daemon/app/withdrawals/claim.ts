@@ -9,20 +9,14 @@ import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import {
-  dropKeys,
-  dropPayouts,
-  dropSpend,
-  dropVersion,
   insertKey,
   insertPayout,
   insertSpend,
   insertVersion,
   keysOf,
-  payoutsOf,
   type VersionRow,
   versionsOf,
   type WithdrawalRow,
-  withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -180,41 +174,5 @@ export function needReplaceable(reader: Reader, holder: Holder, known: readonly 
         'A later transaction of ours spends its change: it can be replaced once that one is confirmed',
       );
     }
-  }
-}
-
-/**
- * Drops an unsigned version, and the spend if it was the only one. Nothing was sent, so the withdrawals are planned
- * again.
- */
-export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
-  tx.run(dropKeys, { version_id: version.id });
-  tx.run(dropPayouts, { version_id: version.id });
-  if (tx.run(dropVersion, { id: version.id }).changes !== 1) {
-    throw new Error(`assertion failed: version ${version.id} was not signed`);
-  }
-  if (tx.all(versionsOf, { spend_id: version.spend_id }).length > 0) {
-    takeBackCancels(app, tx, version.spend_id);
-    return;
-  }
-  for (const row of tx.all(withdrawalsOfSpend, { spend_id: version.spend_id })) {
-    saveWithdrawal(app, tx, { ...row, spend_id: null }, row.state);
-  }
-  tx.run(dropSpend, { id: version.spend_id });
-}
-
-/** Drops unsigned plans of a payment. */
-export function dropUnsigned(app: App, tx: Tx, spendId: number): void {
-  for (const version of tx.all(versionsOf, { spend_id: spendId })) {
-    if (version.txid === null) dropPlan(app, tx, version);
-  }
-}
-
-/** Withdraws the cancellation of withdrawals that the newest version pays. */
-function takeBackCancels(app: App, tx: Tx, spendId: number): void {
-  const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);
-  const paid = new Set(newest ? tx.all(payoutsOf, { version_id: newest.id }).map((one) => one.withdrawal_id) : []);
-  for (const row of tx.all(withdrawalsOfSpend, { spend_id: spendId })) {
-    if (row.cancel && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: false }, row.state);
   }
 }

@@ -12,9 +12,9 @@ import { message } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
 import { UNKNOWN, type VersionKind } from '../../domain/spend-state.ts';
-import { creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
+import { creditByOutpoint } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
-import { insertMatched, markOwnChange } from '../../store/queries/match.ts';
+import { insertMatched } from '../../store/queries/match.ts';
 import {
   heldWithdrawals,
   insertKey,
@@ -30,13 +30,11 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { coinFrom, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { dropUnsigned } from './claim.ts';
 import { coinAt } from './coins.ts';
-import { applyEvent, spendOf, withdrawalOf } from './rows.ts';
-import { settleSpends } from './settle.ts';
+import { applyEvent, dropUnsigned, spendOf, withdrawalOf } from './rows.ts';
+import { settleStored } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Sets of withdrawals that are compared, and steps of the search for them: some milliseconds. */
@@ -87,12 +85,10 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   for (const { row, units } of found.paid) take(app, tx, row.id, { spendId, units, found });
   dropUnsigned(app, tx, spendId);
   const { isWhole } = found.source;
-  if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
-  bookFee(app, tx, chain, txid);
   if (!movesWithin(tx, found) && (kind === UNKNOWN || found.strange.length > 0 || !isWhole)) alertOf(app, tx, found);
   else if (decoded.hidden !== undefined && found.paid.some(({ row }) => row.spend_id !== spendId))
     alertHidden(app, tx, found);
-  settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+  settleStored(app, tx, chain, txid, kind !== UNKNOWN && isWhole);
   const ids = found.paid.map(({ row }) => row.id);
   tx.afterCommit(() => {
     app.log.warn({ chain: chain.key, txid, kind, withdrawals: ids }, 'a transaction of the time after the backup');
@@ -350,20 +346,6 @@ function take(
   const fee = shareOf(found.source.fee, found.paid.length);
   const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
-}
-
-/** Its change counts before it confirms, like that of every transaction of ours. */
-export function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
-  for (const row of tx.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: key })) {
-    if (tx.get(targetById, { id: row.target_id })?.branch === 1) tx.run(markOwnChange, { id: row.id });
-  }
-}
-
-/** The books took its fee for a part of the payment, because the fee is known of our own transactions only. */
-export function bookFee(app: App, tx: Tx, chain: ChainRuntime, txid: string): void {
-  const entries = new Entries(app, chain, tx, () => undefined);
-  entries.touch(txid);
-  entries.flush();
 }
 
 /** The operator can ask the recipient, which the chain does not show. */

@@ -29,14 +29,21 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
-import { dropUnsigned } from './claim.ts';
 import { isAbandoned, unsettledSpends, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
-import { bookFee, countChange } from './match-spend.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { transactionOf } from './restored-spends.ts';
-import { applyEvent, expire, findWithdrawal, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
-import { settleSpends, strangersOf } from './settle.ts';
+import {
+  applyEvent,
+  dropUnsigned,
+  expire,
+  findWithdrawal,
+  paidBy,
+  saveWithdrawal,
+  spendOf,
+  withdrawalOf,
+} from './rows.ts';
+import { settleSpends, settleStored, strangersOf } from './settle.ts';
 import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 import { isForeign, noteForeign } from './strangers.ts';
@@ -276,24 +283,24 @@ export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<b
     }
     const own = known.find(({ version }) => outside.isOf(readPlan(version.plan), raw));
     await app.store.write((tx) => {
-      if (own) recognise(app, tx, chain, own.version, txid);
-      else noteForeign(chain, txid);
-      settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+      if (own && recognise(app, tx, chain, own.version, txid)) return settleStored(app, tx, chain, txid, true);
+      if (!own) noteForeign(chain, txid);
+      return settleSpends(app, tx, chain, tipHeightOf(tx, chain));
     });
   }
   return waits;
 }
 
-function recognise(app: App, tx: Tx, chain: ChainRuntime, { id, plan, size }: VersionRow, txid: string): void {
+/** False: the version is another one by now. */
+function recognise(app: App, tx: Tx, chain: ChainRuntime, { id, plan, size }: VersionRow, txid: string): boolean {
   const version = tx.get(versionById, { id });
-  if (!version || version.plan !== plan) return;
+  if (!version || version.plan !== plan) return false;
   tx.run(storeOutside, { id, txid, raw: null, size, signed_at: app.now() });
   if (version.txid === null) markSigned(app, tx, version, version.fee);
   setEnd(app, tx, version, null);
-  countChange(tx, chain, txid);
-  bookFee(app, tx, chain, txid);
   app.log.info({ withdrawals: paidBy(tx, version).map((row) => row.id), txid }, 'a payment was sent by another wallet');
   tx.afterCommit(() => app.wake.chain(chain.key));
+  return true;
 }
 
 /** The transaction that uses a key, without witnesses; null: the source does not have it now. */

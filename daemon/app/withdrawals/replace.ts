@@ -14,7 +14,7 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, dropUnsigned, needReplaceable, type Raised } from './claim.ts';
+import { addVersion, needReplaceable, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
 import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
@@ -29,7 +29,7 @@ import {
   prepare,
 } from './plan.ts';
 import { isRefused } from './refusals.ts';
-import { paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { dropUnsigned, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 

@@ -1,22 +1,31 @@
 /**
- * Changes a withdrawal's row. The domain's table decides about transitions. A compare-and-set on the state that was
- * read prevents conflicting decisions. The reserved amount follows from the state.
+ * Changes the rows of withdrawals and drops those of their transactions. The domain's table decides about transitions. A
+ * compare-and-set on the state that was read prevents conflicting decisions. The reserved amount follows from the state.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { message, messageOf, type Value } from '../../domain/messages.ts';
+import { UNKNOWN } from '../../domain/spend-state.ts';
 import { isOpen, stepWithdrawal, type WithdrawalEvent, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { dropMatched } from '../../store/queries/match.ts';
 import { stepInbox } from '../../store/queries/policies.ts';
 import {
+  dropKeys,
+  dropPayouts,
+  dropSpend,
+  dropVersion,
   payoutsOf,
   type SpendRow,
   setVersionProblem,
   spendById,
   updateWithdrawal,
   type VersionRow,
+  versionByTxid,
+  versionsOf,
   type WithdrawalRow,
   withdrawalById,
+  withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
@@ -129,4 +138,57 @@ export function expire(app: App, tx: Tx, row: WithdrawalRow): void {
 export function noteProblem(tx: Tx, { id, problem: was }: VersionRow, why: Value): void {
   const problem = messageOf(why);
   if (!isDeepStrictEqual(was, problem)) tx.run(setVersionProblem, { id, problem });
+}
+
+/**
+ * Drops an unsigned version, and the spend if it was the only one. Nothing was sent, so the withdrawals are planned
+ * again.
+ */
+export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
+  if (dropRows(tx, version, dropVersion) > 0) {
+    takeBackCancels(app, tx, version.spend_id);
+    return;
+  }
+  for (const row of tx.all(withdrawalsOfSpend, { spend_id: version.spend_id })) {
+    saveWithdrawal(app, tx, { ...row, spend_id: null }, row.state);
+  }
+  tx.run(dropSpend, { id: version.spend_id });
+}
+
+/** Drops unsigned plans of a payment. */
+export function dropUnsigned(app: App, tx: Tx, spendId: number): void {
+  for (const version of tx.all(versionsOf, { spend_id: spendId })) {
+    if (version.txid === null) dropPlan(app, tx, version);
+  }
+}
+
+/**
+ * Forgets the version that is the same transaction as one that is signed now: the bytes follow from plan and key (RFC 6979), so that a
+ * payment that is asked for again may be the very one that another machine signed, and that the chain showed and lost. Returns whether
+ * there was one.
+ */
+export function forgetSame(tx: Tx, { id, spend_id, chain_key }: VersionRow, txid: string): boolean {
+  const same = tx.get(versionByTxid, { txid, chain_key });
+  if (!same || same.id === id) return false;
+  const isFree = same.spend_id === spend_id || spendOf(tx, same.spend_id).purpose === UNKNOWN;
+  assert(isFree, `${txid} was signed here for another payment, whose conflict keys are reserved`);
+  if (dropRows(tx, same, dropMatched) === 0) tx.run(dropSpend, { id: same.spend_id });
+  return true;
+}
+
+/** Deletes a version with its keys and payouts. Returns how many its spend has left. */
+function dropRows(tx: Tx, { id, spend_id }: VersionRow, drop: typeof dropVersion): number {
+  tx.run(dropKeys, { version_id: id });
+  tx.run(dropPayouts, { version_id: id });
+  assert(tx.run(drop, { id }).changes === 1, `version ${id} may be dropped`);
+  return tx.all(versionsOf, { spend_id }).length;
+}
+
+/** Withdraws the cancellation of withdrawals that the newest version pays. */
+function takeBackCancels(app: App, tx: Tx, spendId: number): void {
+  const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);
+  const paid = new Set(newest ? tx.all(payoutsOf, { version_id: newest.id }).map((one) => one.withdrawal_id) : []);
+  for (const row of tx.all(withdrawalsOfSpend, { spend_id: spendId })) {
+    if (row.cancel && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: false }, row.state);
+  }
 }

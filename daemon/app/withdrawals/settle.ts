@@ -19,7 +19,9 @@ import {
   type WithdrawalDecision,
 } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
+import { creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
+import { markOwnChange } from '../../store/queries/match.ts';
 import {
   dropDeadTransactions,
   type PayoutRow,
@@ -37,7 +39,9 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
+import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { haltPlan } from '../gas/plans.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { type SignedVersion, type Unsettled, unsettledFacts } from './facts.ts';
@@ -64,6 +68,24 @@ export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: n
   // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
   if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
+}
+
+/**
+ * Settles a transaction that is stored only now as a version of ours, though the chain may show it already. `isChangeOurs`: whether its
+ * change counts before it confirms, like that of every payment made here.
+ */
+export function settleStored(app: App, tx: Tx, chain: ChainRuntime, txid: string, isChangeOurs: boolean): void {
+  const credits = isChangeOurs
+    ? tx.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: chain.key })
+    : [];
+  for (const { id, target_id } of credits) {
+    if (tx.get(targetById, { id: target_id })?.branch === 1) tx.run(markOwnChange, { id });
+  }
+  // the books took its fee for a part of the payment, because the fee is known of our own transactions only
+  const entries = new Entries(app, chain, tx, () => undefined);
+  entries.touch(txid);
+  entries.flush();
+  settleSpends(app, tx, chain, tipHeightOf(tx, chain));
 }
 
 function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled, tipHeight: number): void {

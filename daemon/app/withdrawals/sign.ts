@@ -32,14 +32,23 @@ import { takeIndex } from '../forwarding/payee.ts';
 import { stopRun } from '../forwarding/payments.ts';
 import { endPlan } from '../gas/plans.ts';
 import { notExcluded } from './abandoned.ts';
-import { dropPlan, type Raised } from './claim.ts';
+import type { Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { keepKeyImages } from './key-images.ts';
 import { isInOrder, keyState } from './keys.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import { applyEvent, noteProblem, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
-import { forgetSame, settleSame } from './same-transaction.ts';
+import {
+  applyEvent,
+  dropPlan,
+  forgetSame,
+  noteProblem,
+  paidBy,
+  saveWithdrawal,
+  spendOf,
+  withdrawalOf,
+} from './rows.ts';
+import { settleStored } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
@@ -91,29 +100,40 @@ function approvalOf({ approval, approved_by }: WithdrawalRow): Approval {
  * Signs a claimed version and stores its bytes. Throws `Unavailable`, and `Rejected('signer.locked')`: try again later.
  */
 export async function signClaimed(app: App, spend: SpendRow, versionId: number): Promise<void> {
-  const version = app.store.get(versionById, { id: versionId });
-  if (!version || version.txid !== null) return;
+  const version = unsignedVersion(app.store, versionId);
+  if (!version) return;
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
   const isDropped = (): boolean => isObsolete(app.store, holder, spend, version);
-  const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));
-  if (isDropped()) return drop();
-  if (isOutside(holder.account)) return app.store.write((tx) => noteOutside(tx, versionId));
+  const write = (change: typeof dropPlan): Promise<void> =>
+    app.store.write((tx) => {
+      const now = unsignedVersion(tx, versionId);
+      if (now) change(app, tx, now);
+    });
+  if (isDropped()) return write(dropPlan);
+  // it waits until it is handed out to the wallet that has the keys (`outside.ts`)
+  if (isOutside(holder.account)) return write((_, tx, now) => noteProblem(tx, now, message('wait.outside')));
   const unsigned = await holder.chain.spending.unsigned(plan, keptTransactions(app, holder.chain));
   // a source may have taken minutes
-  if (isDropped()) return drop();
+  if (isDropped()) return write(dropPlan);
   let signed: SignedSpend;
   try {
     signed = await app.signer.sign({ ...orderOf(app.store, holder, spend, version), ...unsigned });
   } catch (error) {
     if (!(error instanceof Rejected) || error.code === 'signer.locked') throw error;
-    await app.store.write((tx) => refused(app, tx, versionId, error));
-    return;
+    return write((_, tx, now) => refused(app, tx, now, error));
   }
   await app.store.write((tx) => {
     if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);
-    storeSigned(app, tx, holder.chain, versionId, signed);
+    const now = unsignedVersion(tx, versionId);
+    if (now) storeSigned(app, tx, holder.chain, now, signed);
   });
+}
+
+/** A version that still waits for its signature; undefined: it was signed or dropped meanwhile. */
+function unsignedVersion(reader: Reader, id: number): VersionRow | undefined {
+  const version = reader.get(versionById, { id });
+  return version?.txid === null ? version : undefined;
 }
 
 /** Whether an unsigned version must be planned anew, or not at all. */
@@ -134,12 +154,6 @@ export function isObsolete(reader: Reader, holder: Holder, spend: SpendRow, vers
 /** Whether a payment was given up after this one was planned, so that both could be paid. */
 function isBesideAbandoned(reader: Reader, { chain, account }: Holder, plan: SpendPlan): boolean {
   return isOutside(account) && notExcluded(reader, chain, account.id, chain.spending.conflictKeys(plan)).length > 0;
-}
-
-/** It waits until it is handed out to the wallet that has the keys (`outside.ts`). */
-function noteOutside(tx: Tx, id: number): void {
-  const version = tx.get(versionById, { id });
-  if (version && version.txid === null) noteProblem(tx, version, message('wait.outside'));
 }
 
 function holderOfSpend(app: App, spend: SpendRow): Holder {
@@ -236,12 +250,8 @@ function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
 }
 
 /** Stores signed bytes, unless another decision was made meanwhile: then they are dropped. */
-function storeSigned(app: App, tx: Tx, chain: ChainRuntime, versionId: number, signed: SignedSpend): void {
-  const version = tx.get(versionById, { id: versionId });
-  if (!version || version.txid !== null) return;
-  const payouts = tx.all(payoutsOf, { version_id: version.id });
-  const rows = payouts.map(({ withdrawal_id }) => withdrawalOf(tx, withdrawal_id));
-  if (rows.some((row) => row.state !== 'approved' && !isSigned(row.state))) {
+function storeSigned(app: App, tx: Tx, chain: ChainRuntime, version: VersionRow, signed: SignedSpend): void {
+  if (paidBy(tx, version).some((row) => row.state !== 'approved' && !isSigned(row.state))) {
     dropPlan(app, tx, version);
     return;
   }
@@ -251,7 +261,7 @@ function storeSigned(app: App, tx: Tx, chain: ChainRuntime, versionId: number, s
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
   keepKeyImages(app, tx, version.chain_key, signed.keyImages ?? {});
   markSigned(app, tx, version, fee);
-  if (wasKnown) settleSame(app, tx, chain, txid, spendOf(tx, version.spend_id).purpose);
+  if (wasKnown) settleStored(app, tx, chain, txid, spendOf(tx, version.spend_id).purpose === 'pay');
   tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
@@ -277,9 +287,7 @@ export function markSigned(app: App, tx: Tx, version: VersionRow, fee: bigint): 
  * Drops a plan that the signer refuses, and returns its withdrawals to the operator. Any reason other than a limit
  * raises an alert.
  */
-function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
-  const version = tx.get(versionById, { id: versionId });
-  if (!version || version.txid !== null) return;
+function refused(app: App, tx: Tx, version: VersionRow, error: Rejected): void {
   const rows = concernedBy(tx, version);
   const { subject: isFor, account_id, forwards } = spendOf(tx, version.spend_id);
   const why = messageOf(reasonOf(error));
@@ -305,11 +313,6 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   const text = message('withdrawal.refused', { ids, reason: why });
   raiseIn(app, tx, networkOf(version.chain_key), 'withdrawal.refused', subject, text);
   app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
-}
-
-function dropUnsigned(app: App, tx: Tx, versionId: number): void {
-  const version = tx.get(versionById, { id: versionId });
-  if (version && version.txid === null) dropPlan(app, tx, version);
 }
 
 /** Whether an error is temporary, so that the same can be tried again later. */
