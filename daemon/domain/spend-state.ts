@@ -175,6 +175,13 @@ function problemOf({ signed, isPlanned, isLost, buried }: SpendFacts, state: Spe
   return message(state === 'stuck' ? 'wait.coin_stuck' : 'wait.coin_away', { coin });
 }
 
+/** Why a payment ended that nobody signed in the wallet that has its keys. */
+const UNSIGNED: ReadonlySet<string | undefined> = new Set(['ended.unsigned', 'ended.unsigned_why']);
+
+/** Whether a payment was given up unsigned: all that it pays ended so. */
+export const isAbandoned = (withdrawals: readonly { state: WithdrawalState; reason: Message | null }[]): boolean =>
+  withdrawals.length > 0 && withdrawals.every(({ state, reason }) => state === 'failed' && UNSIGNED.has(reason?.code));
+
 export type WithdrawalDecision = {
   /** In the order in which they apply. */
   events: WithdrawalEvent[];

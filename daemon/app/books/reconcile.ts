@@ -27,7 +27,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
 import { inTotal } from '../chains/credits.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { keyState } from '../withdrawals/keys.ts';
+import { keyState } from '../withdrawals/facts.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import { adopt, type Difference, differencesAt, TARGETS_MAX } from './adopt.ts';
 import { noteDifferences } from './differences.ts';

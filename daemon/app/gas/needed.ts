@@ -13,8 +13,8 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
+import { keyState } from '../withdrawals/facts.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
-import { keyState } from '../withdrawals/keys.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
 import { approvedUnits } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';

@@ -11,8 +11,7 @@ import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../st
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addVersion } from '../withdrawals/claim.ts';
-import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
-import { keyState } from '../withdrawals/keys.ts';
+import { keyState, sharedKeys, versionFacts } from '../withdrawals/facts.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
 import { isRefused } from '../withdrawals/refusals.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';

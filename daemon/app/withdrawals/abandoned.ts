@@ -9,8 +9,7 @@ import type { SpendPlan } from '../../domain/spend.ts';
 import { heldWithdrawals } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { isAbandoned, type SignedVersion, unsettledSpends, versionFacts } from './facts.ts';
-import { isUsable } from './keys.ts';
+import { isUsable, paymentFacts, type SignedVersion, unsettledSpends } from './facts.ts';
 import { readPlan } from './stored-plan.ts';
 
 /** `only`: the coins that the payment may spend alone; left out: it has none of its own. `spendId`: whose coins it may take; null: a new one. */
@@ -38,8 +37,9 @@ export function isGivenUp(reader: Reader, chain: ChainRuntime, accountId: number
 
 const abandonedVersions = (reader: Reader, chain: ChainRuntime, accountId: number): SignedVersion[] =>
   unsettledSpends(reader, chain)
-    .filter((spend) => spend.account_id === accountId && isAbandoned(reader, spend))
-    .flatMap((spend) => versionFacts(reader, chain, spend));
+    .filter(({ account_id }) => account_id === accountId)
+    .map((spend) => paymentFacts(reader, chain, spend))
+    .flatMap(({ facts, signed }) => (facts.isAbandoned ? signed : []));
 
 /**
  * The conflict keys that a payment needs besides `keys`, so that none of those that were given up confirms beside it. Throws

@@ -20,7 +20,7 @@ import type { Reader } from '../../store/store.ts';
 import { type OwnAddressRow, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { reservedBy } from './keys.ts';
+import { reservedBy } from './facts.ts';
 import type { Holder } from './plan.ts';
 import { readPlan } from './stored-plan.ts';
 

@@ -21,7 +21,7 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import type { Account } from '../shops/directory.ts';
-import { isSoleChange } from './keys.ts';
+import { isSoleChange } from './facts.ts';
 
 /** The coins that one selection reads; the most valuable first. */
 const COINS_READ_MAX = 20_000;

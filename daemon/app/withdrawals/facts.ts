@@ -1,52 +1,151 @@
 /**
- * The state of the transactions signed for a payment: where each is, what it lacks, and whether it can still confirm.
- * Derived from their conflict keys each time.
+ * All that is read of payments to decide about them: the state of their conflict keys, where each signed transaction is, what it lacks,
+ * and whether it can still confirm. Derived each time. Only this file knows where each kind of key is stored.
  *
  * Invariant: only a block can make a transaction impossible: with another user of one of its keys, or of an input of
  * the vanished transaction that made one, or with another output where it names a coin that vanished.
  */
 import { isWatchOnly } from '../../domain/chain.ts';
-import { type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
+import { isNonceKey } from '../../domain/spend.ts';
+import { isAbandoned, type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { accountById } from '../../store/queries/businesses.ts';
+import { creditByOutpoint } from '../../store/queries/credits.ts';
+import { usedKey } from '../../store/queries/used-keys.ts';
 import {
   deadTransaction,
   keysOf,
   openSpends,
+  type PayoutRow,
+  payoutsOf,
   type SpendRow,
+  spendsOfKey,
+  spendsOfTransaction,
   type VersionRow,
   versionByTxid,
   versionsOf,
+  type WithdrawalRow,
   waitingSpends,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { hasDescendant, isUsable, type KeyState, keyState } from './keys.ts';
 
 /** Unconfirmed ancestors of ours that are followed; nodes accept 25. */
 const ANCESTORS_MAX = 100;
 
+export type KeyState = {
+  /** Whether it can be used: its coin is on the chain, or in the mempool. */
+  isThere: boolean;
+  /** The transaction that used it; null: none did. */
+  usedBy: string | null;
+  /** The block that holds that transaction; null: none does. */
+  block: { height: number; hash: string } | null;
+  /** Whether that transaction had no effect but its fee. */
+  failed: boolean;
+  /** The unconfirmed transaction of ours whose change it is; null: it is no such change. */
+  changeOf: string | null;
+};
+
+/** Null if the key is unknown. */
+export function keyState(reader: Reader, { key: chain_key }: { key: string }, key: string): KeyState | null {
+  if (isNonceKey(key)) {
+    const use = reader.get(usedKey, { conflict_key: key, chain_key });
+    const block = blockOf(use?.block_height ?? null, use?.block_hash ?? null);
+    return { isThere: true, usedBy: use?.txid ?? null, block, failed: use?.failed ?? false, changeOf: null };
+  }
+  const coin = reader.get(creditByOutpoint, { outpoint: key, chain_key });
+  if (!coin) return null;
+  return {
+    isThere: !coin.gone,
+    usedBy: coin.spent_txid,
+    block: blockOf(coin.spent_block_height, coin.spent_block_hash),
+    failed: false,
+    changeOf: coin.own_change && coin.block_height === null ? coin.txid : null,
+  };
+}
+
+const blockOf = (height: number | null, hash: string | null): KeyState['block'] =>
+  height === null || hash === null ? null : { height, hash };
+
+/** The spend that has reserved a conflict key, other than `except`; null if it is free. */
+export function reservedBy(reader: Reader, chain: { key: string }, key: string, except: number): number | null {
+  const spends = reader.all(spendsOfKey, { conflict_key: key, chain_key: chain.key });
+  return spends.find(({ id }) => id !== except)?.id ?? null;
+}
+
+/**
+ * Whether a version of a spend may use a key: it exists, at most unconfirmed `own` transactions use it, and no other spend has
+ * reserved it. `spendId`: 0 for a new spend.
+ */
+export function isUsable(
+  reader: Reader,
+  chain: { key: string },
+  key: string,
+  spendId: number,
+  own: ReadonlySet<string | null> = NONE,
+): boolean {
+  const state = keyState(reader, chain, key);
+  if (!state?.isThere || state.block !== null) return false;
+  const { usedBy, changeOf } = state;
+  if (changeOf !== null && !isSoleChange(reader, chain, changeOf)) return false;
+  return (usedBy === null || own.has(usedBy)) && reservedBy(reader, chain, key, spendId) === null;
+}
+
+const NONE: ReadonlySet<string | null> = new Set();
+
+/** Whether an unburied transaction of ours spends an output to us of another one. */
+export function hasDescendant(reader: Reader, chain: { key: string }, txid: string): boolean {
+  const range = { from: `${txid}:`, to: `${txid};`, chain_key: chain.key };
+  return reader.all(spendsOfTransaction, range).length > 0;
+}
+
+/**
+ * Whether change is as certain as its transaction: no other version can confirm instead. No new version is made,
+ * because a transaction with a spent output of ours is not replaced.
+ */
+export function isSoleChange(reader: Reader, chain: { key: string }, txid: string): boolean {
+  const version = reader.get(versionByTxid, { txid, chain_key: chain.key });
+  return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).length === 1;
+}
+
+/** Whether every key that must be used before a plan's transaction is used, or has a signed transaction. */
+export function isInOrder(reader: Reader, chain: { key: string }, keysBefore: readonly string[]): boolean {
+  return keysBefore.every((conflict_key) => {
+    const key = { conflict_key, chain_key: chain.key };
+    return reader.get(usedKey, key) !== undefined || reader.all(spendsOfKey, key).some(({ txid }) => txid !== null);
+  });
+}
+
 export type SignedVersion = SignedFact & {
   version: VersionRow;
+  /** Its payouts. */
+  pays: PayoutRow[];
   /** In the order of their text. */
   keys: string[];
   /** Those whose coin is gone. */
   missing: string[];
   /** The transactions that use its keys, itself included. */
   users: string[];
-  /** The confirmed transaction that made it impossible, or null. */
-  killer: string | null;
+};
+
+/** A spend with everything that decides what becomes of it. */
+export type PaymentFacts = {
+  spend: SpendRow;
+  /** All, the oldest first. */
+  versions: VersionRow[];
+  /** The signed ones, in the order of the facts. */
+  signed: SignedVersion[];
+  /** Those that any of its versions pays or paid. */
+  withdrawals: WithdrawalRow[];
+  facts: SpendFacts;
 };
 
 /** The spends of a chain that are not decided yet. */
-export function unsettledSpends(reader: Reader, { key }: ChainRuntime): SpendRow[] {
+export function unsettledSpends(reader: Reader, { key }: Pick<ChainRuntime, 'key'>): SpendRow[] {
   return [...reader.all(openSpends, { chain_key: key }), ...reader.all(waitingSpends, { chain_key: key })];
 }
-
-/** A spend with everything that decides what becomes of it. `versions`: the signed ones, in the order of the facts. */
-export type Unsettled = { spend: SpendRow; versions: SignedVersion[]; facts: SpendFacts };
 
 /**
  * The facts of every spend that is not decided yet. Those of a spend are read when it is its turn, so they include what was
@@ -56,25 +155,32 @@ export function* unsettledFacts(
   reader: Reader,
   chain: ChainRuntime,
   tipHeight: number = tipHeightOf(reader, chain),
-): Generator<Unsettled> {
-  for (const spend of unsettledSpends(reader, chain)) yield spendFacts(reader, chain, spend, tipHeight);
+): Generator<PaymentFacts> {
+  for (const spend of unsettledSpends(reader, chain)) yield paymentFacts(reader, chain, spend, tipHeight);
 }
 
-function spendFacts(reader: Reader, chain: ChainRuntime, spend: SpendRow, tipHeight: number): Unsettled {
-  const versions = versionFacts(reader, chain, spend, tipHeight);
-  const seen = seenOf(versions);
-  const lacks = versions.every(({ lack }) => lack !== null);
+/** `tipHeight`: as of `unsettledFacts`. */
+export function paymentFacts(
+  reader: Reader,
+  chain: ChainRuntime,
+  spend: SpendRow,
+  tipHeight: number = tipHeightOf(reader, chain),
+): PaymentFacts {
+  const versions = reader.all(versionsOf, { spend_id: spend.id });
+  const signed = signedOf(reader, versions, tipHeight);
+  const withdrawals = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
+  const seen = seenOf(signed);
   const facts: SpendFacts = {
-    signed: versions,
-    isPlanned: reader.all(versionsOf, { spend_id: spend.id }).length > versions.length,
+    signed,
+    isPlanned: versions.length > signed.length,
     isOurs: spend.purpose !== UNKNOWN,
-    isAbandoned: isAbandoned(reader, spend),
-    isLost: isLost(reader, spend, versions),
-    isReplaceable: !lacks || sharedKeys(reader, spend, versions) !== null,
+    isAbandoned: isAbandoned(withdrawals),
+    isLost: isLost(reader, spend, signed),
+    isReplaceable: signed.some(({ lack }) => lack === null) || sharedKeys(reader, spend, signed) !== null,
     isKept: seen !== undefined && mustStay(reader, chain, seen),
     buried: BURIED_BLOCKS[chain.adapter.chain],
   };
-  return { spend, versions, facts };
+  return { spend, versions, signed, withdrawals, facts };
 }
 
 function isLost(reader: Reader, { account_id }: SpendRow, versions: readonly SignedVersion[]): boolean {
@@ -84,31 +190,28 @@ function isLost(reader: Reader, { account_id }: SpendRow, versions: readonly Sig
   return account !== undefined && !isWatchOnly(account.key);
 }
 
-/** Why a payment ended that nobody signed in the wallet that has its keys. */
-const UNSIGNED: ReadonlySet<string | undefined> = new Set(['ended.unsigned', 'ended.unsigned_why']);
-
-/** Whether a payment was given up unsigned: all that it pays ended so. */
-export function isAbandoned(reader: Reader, { id, purpose }: Pick<SpendRow, 'id' | 'purpose'>): boolean {
-  const rows = purpose === 'pay' ? reader.all(withdrawalsOfSpend, { spend_id: id }) : [];
-  return rows.length > 0 && rows.every(({ state, reason }) => state === 'failed' && UNSIGNED.has(reason?.code));
-}
-
 /** Whether nothing may take the place of a version in the mempool. */
 function mustStay(reader: Reader, chain: ChainRuntime, { version }: SignedVersion): boolean {
   return chain.adapter.spending?.replacement === 'none' || hasDescendant(reader, chain, `${version.txid}`);
 }
 
-/** The signed versions of a spend, the oldest first. `tipHeight`: as of `unsettledFacts`. */
-export function versionFacts(
-  reader: Reader,
-  chain: ChainRuntime,
-  spend: SpendRow,
-  tipHeight: number = tipHeightOf(reader, chain),
-): SignedVersion[] {
-  const versions = reader.all(versionsOf, { spend_id: spend.id }).filter(({ txid }) => txid !== null);
-  const own = new Set(versions.map(({ txid }) => txid));
-  return versions.map((version) => factOf(reader, version, own, tipHeight));
+/** The signed versions of a spend, the oldest first. */
+export const versionFacts = (reader: Reader, chain: ChainRuntime, { id }: SpendRow): SignedVersion[] =>
+  signedOf(reader, reader.all(versionsOf, { spend_id: id }), tipHeightOf(reader, chain));
+
+function signedOf(reader: Reader, versions: readonly VersionRow[], tipHeight: number): SignedVersion[] {
+  const signed = versions.filter(({ txid }) => txid !== null);
+  const own = new Set(signed.map(({ txid }) => txid));
+  return signed.map((version) => factOf(reader, version, own, tipHeight));
 }
+
+type UsedKey = { key: string; state: KeyState | null };
+
+/** The conflict keys of a version, each with its state. */
+const keyStates = (reader: Reader, { id, chain_key }: VersionRow): UsedKey[] =>
+  reader
+    .all(keysOf, { version_id: id })
+    .map(({ conflict_key: key }) => ({ key, state: keyState(reader, { key: chain_key }, key) }));
 
 function factOf(
   reader: Reader,
@@ -116,68 +219,64 @@ function factOf(
   own: ReadonlySet<string | null>,
   tipHeight: number,
 ): SignedVersion {
-  const chain = { key: version.chain_key };
-  const keys = reader.all(keysOf, { version_id: version.id }).map(({ conflict_key }) => conflict_key);
+  const keys = keyStates(reader, version);
   const known: SignedVersion = {
     version,
-    keys,
-    missing: [],
+    pays: reader.all(payoutsOf, { version_id: version.id }),
+    keys: keys.map(({ key }) => key),
+    missing: keys.flatMap(({ key, state }) => (state?.isThere ? [] : [key])),
     users: [],
     depth: null,
-    dead: 0,
+    dead: deathOf(reader, version, keys, tipHeight, ANCESTORS_MAX),
     lack: null,
     vanished: false,
     failed: false,
     isStored: version.raw !== null,
-    killer: null,
   };
-  for (const key of keys) {
-    const state = keyState(reader, chain, key);
+  for (const { key, state } of keys) {
     const user = state?.isThere ? state.usedBy : null;
     const depth = depthOf(state?.block ?? null, tipHeight);
     if (user !== null) known.users.push(user);
     if (user !== null && user === version.txid && !state?.failed) known.depth = Math.max(known.depth ?? 0, depth);
     else if (user !== null && (depth > 0 || !own.has(user))) known.lack ??= { key, usedBy: user };
-    if (state?.isThere) continue;
-    known.vanished = true;
-    known.missing.push(key);
-    known.lack ??= { key, usedBy: null };
+    if (!state?.isThere) known.lack ??= { key, usedBy: null };
   }
-  const failed = known.lack !== null && known.lack.usedBy === version.txid;
-  return { ...known, failed, ...deathOf(reader, version, tipHeight, ANCESTORS_MAX) };
+  known.vanished = known.missing.length > 0;
+  known.failed = known.lack !== null && known.lack.usedBy === version.txid;
+  return known;
 }
 
-const depthOf = (block: KeyState['block'], tipHeight: number): number =>
+const depthOf = (block: { height: number } | null, tipHeight: number): number =>
   block === null ? 0 : Math.max(0, tipHeight - block.height + 1);
 
-type Death = { dead: number; killer: string | null };
-const ALIVE: Death = { dead: 0, killer: null };
-const surer = (a: Death, b: Death): Death => (b.dead > a.dead ? b : a);
-
-/** The confirmations of the block that makes a transaction of ours impossible. */
-function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: number): Death {
-  const { chain_key, txid } = version;
+/** The confirmations of the block that makes a transaction of ours impossible; 0: none does. */
+function deathOf(
+  reader: Reader,
+  { chain_key, txid }: VersionRow,
+  keys: readonly UsedKey[],
+  tipHeight: number,
+  left: number,
+): number {
   const displaced = deadOf(reader, `${txid}`, chain_key, tipHeight);
-  return reader.all(keysOf, { version_id: version.id }).reduce<Death>((found, { conflict_key: key }) => {
-    const state = keyState(reader, { key: chain_key }, key);
-    if (!state?.isThere) return surer(found, vanishedOf(reader, key, chain_key, tipHeight, left));
-    if (state.usedBy === null || (state.usedBy === txid && !state.failed)) return found;
-    return surer(found, { dead: depthOf(state.block, tipHeight), killer: state.usedBy });
+  return keys.reduce((dead, { key, state }) => {
+    if (!state?.isThere) return Math.max(dead, vanishedOf(reader, key, chain_key, tipHeight, left));
+    if (state.usedBy === null || (state.usedBy === txid && !state.failed)) return dead;
+    return Math.max(dead, depthOf(state.block, tipHeight));
   }, displaced);
 }
 
 /** The same for a vanished transaction that made a coin. */
-function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: number, left: number): Death {
+function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: number, left: number): number {
   const txid = txidOf(key);
   const ours = reader.get(versionByTxid, { txid, chain_key });
-  if (ours) return left > 0 ? deathOf(reader, ours, tipHeight, left - 1) : ALIVE;
-  return deadOf(reader, txid, chain_key, tipHeight);
+  if (!ours) return deadOf(reader, txid, chain_key, tipHeight);
+  return left > 0 ? deathOf(reader, ours, keyStates(reader, ours), tipHeight, left - 1) : 0;
 }
 
 /** The same for a transaction that a block excludes for another reason than a used key. */
-function deadOf(reader: Reader, txid: string, chain_key: string, tipHeight: number): Death {
+function deadOf(reader: Reader, txid: string, chain_key: string, tipHeight: number): number {
   const row = reader.get(deadTransaction, { txid, chain_key });
-  return row ? { dead: Math.max(0, tipHeight - row.block_height + 1), killer: row.conflict_txid } : ALIVE;
+  return depthOf(row ? { height: row.block_height } : null, tipHeight);
 }
 
 export const txidOf = (outpoint: string): string => outpoint.slice(0, outpoint.indexOf(':'));

@@ -11,11 +11,13 @@ import type { OutsideSigning } from '../../chains/spending.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
+import { isAbandoned } from '../../domain/spend-state.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { isOpen } from '../../domain/withdrawal.ts';
 import { nameVersion, storeOutside } from '../../store/queries/outside.ts';
 import {
   heldWithdrawals,
+  paidBy,
   setSpendState,
   setVersionProblem,
   type VersionRow,
@@ -29,20 +31,10 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
-import { isAbandoned, unsettledSpends, versionFacts } from './facts.ts';
-import { keyState } from './keys.ts';
+import { keyState, unsettledSpends, versionFacts } from './facts.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { transactionOf } from './restored-spends.ts';
-import {
-  applyEvent,
-  dropUnsigned,
-  expire,
-  findWithdrawal,
-  paidBy,
-  saveWithdrawal,
-  spendOf,
-  withdrawalOf,
-} from './rows.ts';
+import { applyEvent, dropUnsigned, expire, findWithdrawal, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { settleSpends, settleStored, strangersOf } from './settle.ts';
 import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
@@ -148,7 +140,7 @@ export async function takeBack(app: App, name: string, given: Uint8Array): Promi
 
 /** Throws `Rejected('psbt.abandoned')` for a withdrawal that was given up. */
 function needAwaited(reader: Reader, { id, spend_id }: WithdrawalRow): void {
-  if (spend_id === null || !isAbandoned(reader, spendOf(reader, spend_id))) return;
+  if (spend_id === null || !isAbandoned(reader.all(withdrawalsOfSpend, { spend_id }))) return;
   throw new Rejected(
     'psbt.abandoned',
     `Withdrawal ${id} was given up unsigned, and is not sent. This signed copy can still pay it, until a later payment from this account ` +
@@ -298,7 +290,10 @@ function recognise(app: App, tx: Tx, chain: ChainRuntime, { id, plan, size }: Ve
   tx.run(storeOutside, { id, txid, raw: null, size, signed_at: app.now() });
   if (version.txid === null) markSigned(app, tx, version, version.fee);
   setEnd(app, tx, version, null);
-  app.log.info({ withdrawals: paidBy(tx, version).map((row) => row.id), txid }, 'a payment was sent by another wallet');
+  app.log.info(
+    { withdrawals: tx.all(paidBy, { version_id: id }).map((row) => row.id), txid },
+    'a payment was sent by another wallet',
+  );
   tx.afterCommit(() => app.wake.chain(chain.key));
   return true;
 }

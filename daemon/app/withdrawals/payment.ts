@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import { takesAll } from '../gas/needed.ts';
 import { coinReserve } from '../gas/reserve.ts';
 import { availableUnits, coinAt, sweepLimit } from './coins.ts';
-import { reservedBy } from './keys.ts';
+import { reservedBy } from './facts.ts';
 import { holderOf, type PlanRequest } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { approvedUnits } from './sign.ts';

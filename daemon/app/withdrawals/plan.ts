@@ -23,7 +23,7 @@ import { excluding } from './abandoned.ts';
 import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
 import { coinAt, spendableCoins } from './coins.ts';
-import { reservedBy } from './keys.ts';
+import { reservedBy } from './facts.ts';
 import { type CoinReserve, withoutReserve } from './tank-keeps.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;

@@ -8,7 +8,13 @@
 
 import { present, Rejected } from '../../domain/errors.ts';
 import { maxOf, shareOf } from '../../domain/money.ts';
-import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import {
+  paidBy,
+  type SpendRow,
+  type VersionRow,
+  versionsOf,
+  type WithdrawalRow,
+} from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
@@ -29,7 +35,7 @@ import {
   prepare,
 } from './plan.ts';
 import { isRefused } from './refusals.ts';
-import { dropUnsigned, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { dropUnsigned, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -216,8 +222,8 @@ function concernedBy(
 function paidLast(reader: Reader, versions: readonly VersionRow[], anew = false): WithdrawalRow[] {
   const newest = versions.at(-1);
   const isPassed = anew && newest?.raw === null;
-  const last = isPassed ? versions.findLast((version) => paidBy(reader, version).length > 0) : newest;
-  return last ? paidBy(reader, last) : [];
+  const last = isPassed ? versions.findLast(({ id }) => reader.all(paidBy, { version_id: id }).length > 0) : newest;
+  return last ? reader.all(paidBy, { version_id: last.id }) : [];
 }
 
 /** The fees to outbid, and the operator's rate or the one for the next blocks, but at least the one that replaces every version. */
@@ -242,7 +248,8 @@ export function replacementsOf(app: App, row: WithdrawalRow): ReplaceRequest['ki
   if (row.spend_id === null) return [];
   try {
     const { known } = needOpen(app.store, holderOf(app, row), row);
-    const isPaid = paidBy(app.store, known.at(-1)!.version).some(({ id }) => id === row.id);
+    const paid = app.store.all(paidBy, { version_id: known.at(-1)!.version.id });
+    const isPaid = paid.some(({ id }) => id === row.id);
     return isPaid ? ['speed-up', 'cancel'] : ['speed-up'];
   } catch (error) {
     if (error instanceof Rejected) return [];

@@ -63,13 +63,6 @@ export function spendOf(reader: Reader, id: number): SpendRow {
   return row;
 }
 
-/** The withdrawals that a version pays. */
-export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): WithdrawalRow[] {
-  return reader
-    .all(payoutsOf, { version_id: version.id })
-    .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
-}
-
 /** Writes a changed row. Throws if the stored state is not `was`, which is a bug inside a transaction. */
 export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: WithdrawalState): void {
   const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });

@@ -5,7 +5,13 @@
 
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { decideSpend } from '../../domain/spend-state.ts';
-import { type SpendRow, type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
+import {
+  paidBy,
+  type SpendRow,
+  type VersionRow,
+  versionsOf,
+  withdrawalsOfSpend,
+} from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -13,7 +19,7 @@ import { unsettledFacts } from './facts.ts';
 import { feeRateNow } from './fees.ts';
 import { noteRefusal, noteSent } from './refusals.ts';
 import { replace } from './replace.ts';
-import { allows, applyEvent, paidBy } from './rows.ts';
+import { allows, applyEvent } from './rows.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
 /** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
@@ -27,9 +33,9 @@ export type Unseen = { spend: SpendRow; version: VersionRow };
 /** The version of every open spend that is to be sent now. */
 export function unseenVersions(reader: Reader, chain: ChainRuntime): Unseen[] {
   const found: Unseen[] = [];
-  for (const { spend, versions, facts } of unsettledFacts(reader, chain)) {
+  for (const { spend, signed, facts } of unsettledFacts(reader, chain)) {
     const { send } = decideSpend(facts);
-    if (spend.state === 'open' && send !== null) found.push({ spend, version: versions[send]!.version });
+    if (spend.state === 'open' && send !== null) found.push({ spend, version: signed[send]!.version });
   }
   return found;
 }
@@ -59,7 +65,7 @@ export async function send(app: App, chain: ChainRuntime, { spend, version }: Un
 
 function recordSent(app: App, tx: Tx, version: VersionRow): void {
   noteSent(app, tx, version);
-  for (const row of paidBy(tx, version)) {
+  for (const row of tx.all(paidBy, { version_id: version.id })) {
     if (allows(row, 'send')) applyEvent(app, tx, row, 'send');
   }
 }
@@ -76,7 +82,8 @@ async function renew(app: App, chain: ChainRuntime, spend: SpendRow, version: Ve
   const versions = app.store.all(versionsOf, { spend_id });
   if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;
   if (versions.length > 1 && app.now() - (version.signed_at ?? 0) < RENEW_AFTER_MS) return;
-  const row = paidBy(app.store, version)[0] ?? app.store.all(withdrawalsOfSpend, { spend_id })[0];
+  const row =
+    app.store.all(paidBy, { version_id: version.id })[0] ?? app.store.all(withdrawalsOfSpend, { spend_id })[0];
   if (!row) return;
   try {
     const feeRate = await feeRateNow(chain, row.speed);

@@ -25,16 +25,13 @@ import { markOwnChange } from '../../store/queries/match.ts';
 import {
   dropDeadTransactions,
   type PayoutRow,
-  payoutsOf,
   reopenSpendsFrom,
   type SpendRow,
   setSpendState,
   unclaimedWithdrawal,
   type VersionRow,
   versionByTxid,
-  versionsOf,
   type WithdrawalRow,
-  withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
@@ -44,7 +41,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { haltPlan } from '../gas/plans.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { type SignedVersion, type Unsettled, unsettledFacts } from './facts.ts';
+import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
 import { mayBeCopy } from './strangers.ts';
@@ -64,7 +61,7 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 
 /** Settles every open spend of a chain by the current facts. Called after the credits were written. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
-  for (const unsettled of unsettledFacts(tx, chain, tipHeight)) settleSpend(app, tx, chain, unsettled, tipHeight);
+  for (const payment of unsettledFacts(tx, chain, tipHeight)) settleSpend(app, tx, chain, payment, tipHeight);
   // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
   if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
@@ -88,11 +85,11 @@ export function settleStored(app: App, tx: Tx, chain: ChainRuntime, txid: string
   settleSpends(app, tx, chain, tipHeightOf(tx, chain));
 }
 
-function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled, tipHeight: number): void {
-  const { spend, versions, facts } = unsettled;
+function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFacts, tipHeight: number): void {
+  const { spend, signed, withdrawals, facts } = payment;
   const decision = decideSpend(facts);
-  const seen = decision.seen === null ? null : versions[decision.seen]!;
-  const strange = strangersOf(tx, chain, versions);
+  const seen = decision.seen === null ? null : signed[decision.seen]!;
+  const strange = strangersOf(tx, chain, signed);
   // a version that left the mempool must be sent again, and a foreign transaction must be checked
   if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   // after a restore, an unknown transaction may be a version that was signed before
@@ -104,21 +101,19 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled
   }
   // a crash happened between sending it and recording that
   if (seen && seen.version.sent_at === null) noteSent(app, tx, seen.version);
-  const failed = spend.subject === null || decision.failed === null ? null : versions[decision.failed]!;
+  const failed = spend.subject === null || decision.failed === null ? null : signed[decision.failed]!;
   if (failed && spend.forwards === null) haltPlan(app, tx, spend, `${failed.version.txid}`);
-  const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
-  const payments = versions.map(({ version }) => ({ version, pays: tx.all(payoutsOf, { version_id: version.id }) }));
-  const among = new Set(payments.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
+  const among = new Set(signed.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
   const shown = decision.seen ?? decision.failed;
   for (const row of withdrawals) {
-    const paying = payments.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
+    const paying = signed.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
     const result = decideWithdrawal(facts, decision, { state: row.state, paying });
     if (!result) continue;
     settleWithdrawal(app, tx, row, {
       ...result,
-      payer: seen && result.isPaying ? payments[decision.seen!]! : null,
-      newest: paying.length === 0 ? null : payments[paying.at(-1)!]!,
-      ender: shown === null ? null : payments[shown]!,
+      payer: result.isPaying ? seen : null,
+      newest: paying.length === 0 ? null : signed[paying.at(-1)!]!,
+      ender: shown === null ? null : signed[shown]!,
       among,
       isTold: strange.length > 0,
     });
@@ -126,7 +121,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled
   // the coins of what was given up are free for the other wallet
   const alarming = facts.isAbandoned ? [] : strange;
   for (const txid of alarming) alertForeign(app, tx, spend, withdrawals, txid);
-  if (decision.refusalsEnd) closeRefusals(app, tx, tx.all(versionsOf, { spend_id: spend.id }));
+  if (decision.refusalsEnd) closeRefusals(app, tx, payment.versions);
   const { stored: state } = SPEND_STATES[decision.state];
   if (spend.state === state) return;
   const isDecided = state === 'buried';
@@ -141,19 +136,16 @@ export function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly
   return [...users].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: chain.key }));
 }
 
-/** A version, and everything that it pays. */
-type Payment = { version: VersionRow; pays: readonly PayoutRow[] };
-
 const paysTo = (pays: readonly PayoutRow[], { id }: WithdrawalRow): boolean =>
   pays.some(({ withdrawal_id }) => withdrawal_id === id);
 
 type Settlement = WithdrawalDecision & {
   /** The version that the chain shows, if it pays the withdrawal. */
-  payer: Payment | null;
+  payer: SignedVersion | null;
   /** The newest version that pays the withdrawal; null: none does. */
-  newest: Payment | null;
+  newest: SignedVersion | null;
   /** The version that is in a block, with or without an effect; null: none, so that another's transaction ended it. */
-  ender: Payment | null;
+  ender: SignedVersion | null;
   /** How many withdrawals the spend's versions pay. */
   among: number;
   /** Whether another alert already reports that a foreign transaction spends our coins. */
@@ -187,7 +179,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
 }
 
 /** The columns of a payment in a block. */
-function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: Payment): Partial<WithdrawalRow> {
+function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: SignedVersion): Partial<WithdrawalRow> {
   return {
     txid: version.txid,
     // each version of a sweep pays its amount less its own fee, and an older version may be mined
@@ -198,7 +190,7 @@ function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: Paym
 }
 
 /** A withdrawal's part of the fee of a version that pays it, smallest units, rounded up. */
-const signedFee = ({ version, pays }: Payment): bigint => shareOf(version.fee, pays.length);
+const signedFee = ({ version, pays }: SignedVersion): bigint => shareOf(version.fee, pays.length);
 
 /** The part of a fee that was paid in vain for a withdrawal, smallest units, rounded up. */
 function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Settlement, 'ender' | 'among'>): bigint {

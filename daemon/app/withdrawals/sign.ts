@@ -14,6 +14,7 @@ import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
 import {
+  paidBy,
   payoutsOf,
   type SpendRow,
   signVersion,
@@ -34,20 +35,11 @@ import { endPlan } from '../gas/plans.ts';
 import { notExcluded } from './abandoned.ts';
 import type { Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
+import { isInOrder, keyState } from './facts.ts';
 import { keepKeyImages } from './key-images.ts';
-import { isInOrder, keyState } from './keys.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import {
-  applyEvent,
-  dropPlan,
-  forgetSame,
-  noteProblem,
-  paidBy,
-  saveWithdrawal,
-  spendOf,
-  withdrawalOf,
-} from './rows.ts';
+import { applyEvent, dropPlan, forgetSame, noteProblem, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { settleStored } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -139,9 +131,9 @@ function unsignedVersion(reader: Reader, id: number): VersionRow | undefined {
 /** Whether an unsigned version must be planned anew, or not at all. */
 export function isObsolete(reader: Reader, holder: Holder, spend: SpendRow, version: VersionRow): boolean {
   // a payment that was signed before may be in a block already
-  const isEnded = paidBy(reader, version).some(
-    (row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null),
-  );
+  const isEnded = reader
+    .all(paidBy, { version_id: version.id })
+    .some((row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null));
   const plan = readPlan(version.plan);
   return (
     isEnded ||
@@ -224,8 +216,8 @@ function orderOf(
 
 /** The withdrawals that a version pays or cancels. */
 function concernedBy(reader: Reader, version: VersionRow): WithdrawalRow[] {
-  const { kind, spend_id } = version;
-  return kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id }) : paidBy(reader, version);
+  const { id, kind, spend_id } = version;
+  return kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id }) : reader.all(paidBy, { version_id: id });
 }
 
 /** The approval of a version as a payment to ourselves; null: it has none. */
@@ -251,7 +243,7 @@ function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
 
 /** Stores signed bytes, unless another decision was made meanwhile: then they are dropped. */
 function storeSigned(app: App, tx: Tx, chain: ChainRuntime, version: VersionRow, signed: SignedSpend): void {
-  if (paidBy(tx, version).some((row) => row.state !== 'approved' && !isSigned(row.state))) {
+  if (tx.all(paidBy, { version_id: version.id }).some((row) => row.state !== 'approved' && !isSigned(row.state))) {
     dropPlan(app, tx, version);
     return;
   }

@@ -126,8 +126,8 @@ type Vanished = { version: VersionRow; key: string };
 /** The keys whose transactions are others' and vanished, with the versions of ours that use them. */
 function vanished(reader: Reader, chain: ChainRuntime): Vanished[] {
   const found: Vanished[] = [];
-  for (const { versions } of unsettledFacts(reader, chain)) {
-    for (const { version, missing } of versions) {
+  for (const { signed } of unsettledFacts(reader, chain)) {
+    for (const { version, missing } of signed) {
       for (const key of missing) {
         const parent = { txid: txidOf(key), chain_key: chain.key };
         if (reader.get(versionByTxid, parent) || reader.get(deadTransaction, parent)) continue;

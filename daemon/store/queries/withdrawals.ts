@@ -452,6 +452,16 @@ export const payoutsOf = statement((p: { version_id: number }) =>
   sqlite.selectFrom('spend_payout').selectAll().where('version_id', '=', p.version_id).orderBy('withdrawal_id'),
 );
 
+/** The withdrawals that a version pays. */
+export const paidBy = statement((p: { version_id: number }) =>
+  sqlite
+    .selectFrom('spend_payout')
+    .innerJoin('withdrawal', 'withdrawal.id', 'spend_payout.withdrawal_id')
+    .selectAll('withdrawal')
+    .where('spend_payout.version_id', '=', p.version_id)
+    .orderBy('withdrawal.id'),
+);
+
 export const dropPayouts = remove('spend_payout', 'version_id');
 
 const coins = sqlite
