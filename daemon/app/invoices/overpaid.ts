@@ -7,9 +7,9 @@ import { isSilent, type Settlement } from '../../domain/payment.ts';
 import { type CreditRow, insertInboxItem } from '../../store/queries/credits.ts';
 import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';
 import { overpaidOf } from '../../store/queries/policies.ts';
-import type { Reader, Tx } from '../../store/store.ts';
+import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { creditsFor, unitsIn } from './payment-targets.ts';
+import { unitsIn } from './payment-targets.ts';
 
 /** The share of a difference by which the quote's figure may differ from the figure by value. */
 const ALIKE_SHARE = 100n;
@@ -51,15 +51,18 @@ function excessUnits(
 
 /**
  * The excess of an invoice's deposits that are on the chain now, confirmed or not unless `isConfirmed`; smallest units of the payment's coin, rounded
- * down, at least 0. It may be less than the filed one: a reorganisation may have removed a deposit.
+ * down, at least 0. It may be less than the filed one: a reorganisation may have removed a deposit. `credits`: those of the payment.
  */
-export function standingExcess(reader: Reader, invoice: InvoiceRow, payment: PaymentRow, isConfirmed = false): bigint {
-  const credits = creditsFor(reader, payment).filter(
-    ({ claim, confirmed }) => claim === 'invoice' && (confirmed || !isConfirmed),
-  );
-  const received = credits.reduce((sum, row) => sum + unitsIn(payment, payment.quote_rate, row), 0n);
-  const seenValue = credits.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
-  const counted = credits.filter(({ asset }) => asset === payment.asset);
+export function standingExcess(
+  invoice: InvoiceRow,
+  payment: PaymentRow,
+  credits: readonly CreditRow[],
+  isConfirmed = false,
+): bigint {
+  const standing = credits.filter(({ claim, confirmed }) => claim === 'invoice' && (confirmed || !isConfirmed));
+  const received = standing.reduce((sum, row) => sum + unitsIn(payment, payment.quote_rate, row), 0n);
+  const seenValue = standing.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
+  const counted = standing.filter(({ asset }) => asset === payment.asset);
   return maxOf(excessUnits(payment, { received }, counted, excessOf(seenValue - invoice.amount, counted)), 0n);
 }
 

@@ -137,7 +137,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const holder = holderOf(app, row);
   const rate = await feeRateNow(holder.chain, row.speed);
   // a new approval is not limited by the one before
-  const wanted = paymentOf(app, { ...row, approval: null }, rate);
+  const wanted = paymentOf(app, holder, { ...row, approval: null }, rate);
   const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, unsettledTokens: true });
   const limit = needApprovable(holder.chain, plan);
   const spending = holder.chain.spending;

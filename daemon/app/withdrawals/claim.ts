@@ -22,9 +22,9 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { isGivenUp, notExcluded } from './abandoned.ts';
 import { takeChange } from './change-address.ts';
-import { hasDescendant, isSoleChange, keyState, reservedBy, type SignedVersion } from './facts.ts';
-import { type Holder, isOutside, Overtaken, type Planned, payoutsIn } from './plan.ts';
-import { whyUncovered } from './refund-cover.ts';
+import { isSoleChange, keyState, reservedBy } from './facts.ts';
+import { type Holder, isOutside, type Planned, payoutsIn } from './plan.ts';
+import { whyUncovered } from './refund-left.ts';
 import { saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
@@ -164,14 +164,20 @@ function needFree(
   }
 }
 
-/** Throws `Rejected` if the transaction to replace has a descendant of ours, which would fall with it. */
-export function needReplaceable(reader: Reader, holder: Holder, known: readonly SignedVersion[]): void {
-  for (const { version, lack } of known) {
-    if (lack === null && version.txid !== null && hasDescendant(reader, holder.chain, version.txid)) {
-      throw new Rejected(
-        'withdrawal.descendant',
-        'A later transaction of ours spends its change: it can be replaced once that one is confirmed',
-      );
-    }
+/** Another caller was faster, or the chain moved on: plan again. */
+export class Overtaken extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'Overtaken';
+  }
+}
+
+/** Stores a plan for the operator. If it is overtaken, throws `Rejected`, which asks the operator to try again. */
+export function overtakenIsRejected<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error;
+    throw new Rejected('withdrawal.overtaken', `The chain moved on meanwhile (${error.message}): try again`);
   }
 }

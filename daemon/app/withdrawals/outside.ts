@@ -58,11 +58,12 @@ export async function handOut(app: App, name: string): Promise<HandedOut> {
   if (version.raw !== null || version.sent_at !== null) {
     throw new Rejected('psbt.none', `Withdrawal ${row.id} is signed already`);
   }
-  const unsigned = await holder.chain.spending.unsigned(readPlan(version.plan), keptTransactions(app, holder.chain));
+  const plan = readPlan(version.plan);
+  const unsigned = await holder.chain.spending.unsigned(plan, keptTransactions(app, holder.chain));
   const { file, txid } = outside.handOut(unsigned, holder.account.key);
   await app.store.write((tx) => {
     const now = tx.get(versionById, { id: version.id });
-    if (now?.txid === null && isObsolete(tx, holder, spendOf(tx, now.spend_id), now)) {
+    if (now?.txid === null && isObsolete(tx, holder, { spend: spendOf(tx, now.spend_id), version: now, plan })) {
       tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
     } else if (now) {
       if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);

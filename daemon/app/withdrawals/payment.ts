@@ -9,8 +9,8 @@ import { takesAll } from '../gas/needed.ts';
 import { coinReserve } from '../gas/reserve.ts';
 import { availableUnits, coinAt, sweepLimit } from './coins.ts';
 import { reservedBy } from './facts.ts';
-import { holderOf, type PlanRequest } from './plan.ts';
-import { whyUncovered } from './refund-cover.ts';
+import type { Holder, PlanRequest } from './plan.ts';
+import { whyUncovered } from './refund-left.ts';
 import { approvedUnits } from './sign.ts';
 
 /**
@@ -29,9 +29,8 @@ export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): Value 
   if (code === 'spend.insufficient' && takesAll(row) && sweepLimit(app.store, row) !== null)
     return message('wait.reserved');
   if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return reason;
-  const { asset } = holderOf(app, row);
   const needed = row.units + (row.fee_asset === row.asset ? row.fee_held : 0n);
-  if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return reason;
+  if (availableUnits(app.store, row.account_id, row.asset, row.id) < needed) return reason;
   return message('wait.block');
 }
 
@@ -42,15 +41,15 @@ export const COLLECT_FIRST = 'Collect the deposit addresses into the tank first,
 export const isForCollecting = ({ code }: Rejected): boolean => code === 'spend.scattered' || code === 'spend.gas';
 
 /** The planner's request for a withdrawal. Throws `Rejected` while a refund's deposit cannot be spent. */
-export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRequest {
+export function paymentOf(app: App, holder: Holder, row: WithdrawalRow, feeRate: bigint): PlanRequest {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
   const decidedOnly = approved_by === 'forward';
-  const reserve = decidedOnly ? coinReserve(app, holderOf(app, row), feeRate) : null;
+  const reserve = decidedOnly ? coinReserve(app, holder, feeRate) : null;
   const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: isUnasked(approved_by), decidedOnly, reserve };
   if (outpoint === null)
     return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };
-  const { chain } = holderOf(app, row);
+  const { chain } = holder;
   const coin = coinAt(app.store, chain, outpoint);
   if (!coin) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
   if (coin.spent_txid !== null || reservedBy(app.store, chain, outpoint, 0) !== null) {

@@ -172,21 +172,3 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
 export function payoutsIn(plan: SpendPlan): { address: string; units: bigint }[] {
   return plan.outputs.flatMap(({ kind, address, units }) => (kind === 'payout' ? [{ address, units }] : []));
 }
-
-/** Another caller was faster, or the chain moved on: plan again. */
-export class Overtaken extends Error {
-  constructor(why: string) {
-    super(why);
-    this.name = 'Overtaken';
-  }
-}
-
-/** Stores a plan for the operator. If it is overtaken, throws `Rejected`, which asks the operator to try again. */
-export function overtakenIsRejected<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof Overtaken)) throw error;
-    throw new Rejected('withdrawal.overtaken', `The chain moved on meanwhile (${error.message}): try again`);
-  }
-}

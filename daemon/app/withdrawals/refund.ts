@@ -21,8 +21,7 @@ import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { needSignable } from './plan.ts';
-import { whyUncovered } from './refund-cover.ts';
-import { heldByLinks, leftUnits, sendableOverpaid } from './refund-left.ts';
+import { heldByLinks, leftUnits, sendableOverpaid, whyUncovered } from './refund-left.ts';
 import {
   canSpend,
   estimateHighestFee,

@@ -20,20 +20,12 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, needReplaceable, type Raised } from './claim.ts';
+import { addVersion, overtakenIsRejected, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
-import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
+import { hasDescendant, type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { isUnasked } from './payment.ts';
-import {
-  type Holder,
-  holderOf,
-  isOutside,
-  overtakenIsRejected,
-  type Planned,
-  type PlanRequest,
-  prepare,
-} from './plan.ts';
+import { type Holder, holderOf, isOutside, type Planned, type PlanRequest, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { dropUnsigned, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
@@ -296,4 +288,16 @@ function needReplacement({ chain }: Holder, known: readonly SignedVersion[]): vo
   if (isRefused(chain, known)) return;
   const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`;
   throw new Rejected('withdrawal.no_replacement', text);
+}
+
+/** Throws `Rejected` if the transaction to replace has a descendant of ours, which would fall with it. */
+function needReplaceable(reader: Reader, holder: Holder, known: readonly SignedVersion[]): void {
+  for (const { version, lack } of known) {
+    if (lack === null && version.txid !== null && hasDescendant(reader, holder.chain, version.txid)) {
+      throw new Rejected(
+        'withdrawal.descendant',
+        'A later transaction of ours spends its change: it can be replaced once that one is confirmed',
+      );
+    }
+  }
 }

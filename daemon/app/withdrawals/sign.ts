@@ -38,7 +38,7 @@ import { coinAt } from './coins.ts';
 import { isInOrder, keyState } from './facts.ts';
 import { keepKeyImages } from './key-images.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
-import { whyUncovered } from './refund-cover.ts';
+import { whyUncovered } from './refund-left.ts';
 import { applyEvent, dropPlan, forgetSame, noteProblem, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { settleStored } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
@@ -96,7 +96,7 @@ export async function signClaimed(app: App, spend: SpendRow, versionId: number):
   if (!version) return;
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
-  const isDropped = (): boolean => isObsolete(app.store, holder, spend, version);
+  const isDropped = (): boolean => isObsolete(app.store, holder, { spend, version, plan });
   const write = (change: typeof dropPlan): Promise<void> =>
     app.store.write((tx) => {
       const now = unsignedVersion(tx, versionId);
@@ -129,12 +129,15 @@ function unsignedVersion(reader: Reader, id: number): VersionRow | undefined {
 }
 
 /** Whether an unsigned version must be planned anew, or not at all. */
-export function isObsolete(reader: Reader, holder: Holder, spend: SpendRow, version: VersionRow): boolean {
+export function isObsolete(
+  reader: Reader,
+  holder: Holder,
+  { spend, version, plan }: { spend: SpendRow; version: VersionRow; plan: SpendPlan },
+): boolean {
   // a payment that was signed before may be in a block already
   const isEnded = reader
     .all(paidBy, { version_id: version.id })
     .some((row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null));
-  const plan = readPlan(version.plan);
   return (
     isEnded ||
     isStale(reader, holder, spend, plan) ||
