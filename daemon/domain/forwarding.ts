@@ -123,7 +123,7 @@ export type Run =
   | { kind: 'short'; missing: bigint };
 
 /** `sameAsset`: the fee is paid from the sum. */
-export type RunCase = {
+type RunCase = {
   /** From `freeUnits`. `most`: what one transaction moves. */
   free: bigint;
   most: bigint;
@@ -154,7 +154,7 @@ export type Part = { units: bigint; gas: bigint };
 export type Tank = { fee: bigint; there: bigint; usedToday: bigint };
 
 /** `sent`: the parts of a run that its limits allow, in their order. */
-export type Steps<P extends Part> = { first: Run; sent: { part: P; units: bigint; feeMax: bigint }[] };
+type Steps<P extends Part> = { first: Run; sent: { part: P; units: bigint; feeMax: bigint }[] };
 
 /** Decides about the payments of a run, one of each part, while something is free and fees, gas and the tank allow it. */
 export function stepsOf<P extends Part>(wanted: Omit<RunCase, 'most'>, parts: readonly P[], tank: Tank): Steps<P> {

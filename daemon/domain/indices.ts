@@ -67,7 +67,7 @@ export const jumpsBetween = (used: number, farther: number): number =>
   Math.max(0, Math.floor(farther / INDICES_JUMPED) - Math.floor(Math.max(used, 0) / INDICES_JUMPED));
 
 /** The state of a search of words in one branch. `used`: the highest index known to be used; -1: none. */
-export type Searched = {
+type Searched = {
   used: number;
   gap: number;
   /** Jumps in a row without a payment in between that are allowed for. */

@@ -35,7 +35,7 @@ import { tipHeightOf } from '../chains/checkpoint.ts';
 /** Unconfirmed ancestors of ours that are followed; nodes accept 25. */
 const ANCESTORS_MAX = 100;
 
-export type KeyState = {
+type KeyState = {
   /** Whether it can be used: its coin is on the chain, or in the mempool. */
   isThere: boolean;
   /** The transaction that used it; null: none did. */

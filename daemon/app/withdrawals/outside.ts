@@ -29,7 +29,6 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { tipHeightOf } from '../chains/checkpoint.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import { keyState, unsettledSpends, versionFacts } from './facts.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
@@ -278,7 +277,7 @@ export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<b
     await app.store.write((tx) => {
       if (own && recognise(app, tx, chain, own.version, txid)) return settleStored(app, tx, chain, txid, true);
       if (!own) noteForeign(chain, txid);
-      return settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+      return settleSpends(app, tx, chain);
     });
   }
   return waits;

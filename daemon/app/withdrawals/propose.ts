@@ -105,7 +105,7 @@ export async function approveProposal(
       const row = findWithdrawal(app.store, proposal.id);
       const versionId = isReclaim(proposal)
         ? await reclaim(app, row, proposal.feeRate, [...approvals][0] ?? missing())
-        : (await replace(app, row, proposal, approvals)).versionId;
+        : await replace(app, row, proposal, approvals);
       const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, proposal.id).problem);
       return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
     }

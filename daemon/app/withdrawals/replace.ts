@@ -22,7 +22,7 @@ import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { addVersion, overtakenIsRejected, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
-import { hasDescendant, type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
+import { hasDescendant, paymentFacts, type SignedVersion, sharedKeys } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { isUnasked } from './payment.ts';
 import { type Holder, holderOf, isOutside, type Planned, type PlanRequest, prepare } from './plan.ts';
@@ -66,24 +66,21 @@ export async function previewReplacement(app: App, row: WithdrawalRow, wanted: R
   const intents = concerned
     .filter((row) => wanted.anew || share > row.fee_held || isGrantless(row, pays))
     .map((row): Intent => ({ ...intentOf(holder, row), feeMax: maxOf(share, row.fee_held).toString() }));
-  const feeMax = concerned.reduce((sum, { fee_held }) => {
-    const held = fee_held;
-    return sum + (share > held ? share : held);
-  }, 0n);
+  const feeMax = concerned.reduce((sum, { fee_held }) => sum + maxOf(share, fee_held), 0n);
   const purpose = pays.length === 0 ? 'cancel' : 'pay';
   return { ...describePlan(app, holder, planned.plan, pays), purpose, intents, feeMax };
 }
 
 /**
  * Replaces the unconfirmed transaction of a withdrawal. It is signed and sent afterwards. `approvals`: for the withdrawals whose fee may
- * now exceed the approved one. Returns the withdrawal and the id of its new version. Throws `Rejected`.
+ * now exceed the approved one. Returns the id of its new version. Throws `Rejected`.
  */
 export async function replace(
   app: App,
   row: WithdrawalRow,
   wanted: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
-): Promise<{ row: WithdrawalRow; versionId: number }> {
+): Promise<number> {
   const spendId = row.spend_id;
   const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind, wanted.anew);
   const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
@@ -107,7 +104,7 @@ export async function replace(
         pays,
       });
       tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
-      return { row: withdrawalOf(tx, found.row.id), versionId };
+      return versionId;
     }),
   );
 }
@@ -256,11 +253,10 @@ export function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Op
     needReplacement(holder, []);
     throw new Rejected('withdrawal.state', `Withdrawal ${id} is ${state}: there is nothing to replace`);
   }
-  const spend = spendOf(reader, spend_id);
-  const known = versionFacts(reader, holder.chain, spend);
+  const { spend, signed: known, facts } = paymentFacts(reader, holder.chain, spendOf(reader, spend_id));
   needReplacement(holder, known);
   // a plan that nobody downloaded can be dropped
-  const isSigning = !isOutside(holder.account) && known.length < reader.all(versionsOf, { spend_id }).length;
+  const isSigning = !isOutside(holder.account) && facts.isPlanned;
   if (known.length === 0 || isSigning) {
     throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');
   }

@@ -28,7 +28,7 @@ const RENEWALS_MAX = 2;
 const RENEW_AFTER_MS = 3_600_000;
 
 /** A signed version that no block and no mempool shows, and its spend. */
-export type Unseen = { spend: SpendRow; version: VersionRow };
+type Unseen = { spend: SpendRow; version: VersionRow };
 
 /** The version of every open spend that is to be sent now. */
 export function unseenVersions(reader: Reader, chain: ChainRuntime): Unseen[] {

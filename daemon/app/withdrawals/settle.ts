@@ -7,9 +7,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
-import type { BlockId, DebitKind } from '../../domain/chain.ts';
-import { networkOf } from '../../domain/chain.ts';
-import { type Message, message } from '../../domain/messages.ts';
+import { type BlockId, networkOf } from '../../domain/chain.ts';
+import { message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
 import {
   decideSpend,
@@ -46,6 +45,8 @@ import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
 import { mayBeCopy } from './strangers.ts';
 
+const COIN_MISSING = 'withdrawal.coin_missing';
+
 /**
  * Reopens the spends whose decision a reorganisation may undo, and forgets the transactions that its blocks had made
  * impossible.
@@ -59,8 +60,8 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
   for (const { hash } of orphaned) tx.run(dropDeadTransactions, { block_hash: hash });
 }
 
-/** Settles every open spend of a chain by the current facts. Called after the credits were written. */
-export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
+/** Settles every open spend of a chain by the current facts. Called after the credits were written. `tipHeight`: of the facts. */
+export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number = tipHeightOf(tx, chain)): void {
   for (const payment of unsettledFacts(tx, chain, tipHeight)) settleSpend(app, tx, chain, payment, tipHeight);
   // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
   if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
@@ -82,7 +83,7 @@ export function settleStored(app: App, tx: Tx, chain: ChainRuntime, txid: string
   const entries = new Entries(app, chain, tx, () => undefined);
   entries.touch(txid);
   entries.flush();
-  settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+  settleSpends(app, tx, chain);
 }
 
 function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFacts, tipHeight: number): void {
@@ -164,9 +165,6 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
       ...(event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {}),
     });
   }
-  if (payer && before.state !== 'completed' && row.state === 'completed' && row.asset !== row.fee_asset) {
-    tellKept(app, tx, row, payer.version);
-  }
   // another file wrote it: it says why the signer refused a replacement
   const isOthers = row.problem !== null && !isSpendProblem(row.problem.code);
   const problem = isOthers ? null : settled.problem;
@@ -174,8 +172,14 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
   if (row.held !== held || isNew) {
     saveWithdrawal(app, tx, { ...row, held, problem: isNew ? problem : row.problem }, row.state);
   }
-  if (isNew && problem !== null && !settled.isTold) tellMissing(app, tx, row, problem);
-  if (settled.isFound) closeMissing(app, tx, row);
+  const isPaid = before.state !== 'completed' && row.state === 'completed';
+  if (payer && isPaid && row.asset !== row.fee_asset) tellKept(app, tx, row, payer.version);
+  // until the chain shows a version or the spend is decided
+  if (isNew && problem !== null && !settled.isTold) {
+    const text = message('withdrawal.coin_missing', { id: row.id, reason: problem });
+    raiseIn(app, tx, networkOf(row.chain_key), COIN_MISSING, `${row.id}`, text);
+  }
+  if (settled.isFound) endIn(app, tx, COIN_MISSING, `${row.id}`);
 }
 
 /** The columns of a payment in a block. */
@@ -201,51 +205,26 @@ function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Sett
   return shareOf(paidFee(reader, version, row), pays.length || among);
 }
 
-const COIN_MISSING = 'withdrawal.coin_missing';
-
-/** Alerts the operator about a missing coin, until the chain shows a version or the spend is decided. */
-function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: Message): void {
-  raiseIn(
-    app,
-    tx,
-    networkOf(chain_key),
-    COIN_MISSING,
-    `${id}`,
-    message('withdrawal.coin_missing', { id, reason: problem }),
-  );
-}
-
-function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
-  endIn(app, tx, COIN_MISSING, `${id}`);
-}
-
 /** The fee that a transaction really paid, where the chain reports it: an account chain takes less than the highest fee. */
-function paidFee(reader: Reader, { txid, chain_key, fee }: VersionRow, { fee_asset }: WithdrawalRow): bigint {
-  return reportedOf(reader, { txid, chain_key }, 'fee', fee_asset) ?? fee;
+function paidFee(reader: Reader, version: VersionRow, { fee_asset }: WithdrawalRow): bigint {
+  return reportedFee(reader, version, fee_asset) ?? version.fee;
 }
 
-/** The debits of one kind and asset of a transaction, as an account chain reports them; null: it reports none. */
-function reportedOf(
-  reader: Reader,
-  { txid, chain_key }: Pick<VersionRow, 'txid' | 'chain_key'>,
-  kind: DebitKind,
-  asset: string,
-): bigint | null {
+/** The fees of a transaction in one asset, as an account chain reports them; null: it reports none. */
+function reportedFee(reader: Reader, { txid, chain_key }: VersionRow, asset: string): bigint | null {
   const debits = reader
     .all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key })
-    .filter((debit) => debit.kind === kind && debit.asset === asset && debit.target_id !== null);
+    .filter((debit) => debit.kind === 'fee' && debit.asset === asset && debit.target_id !== null);
   return debits.length === 0 ? null : debits.reduce((sum, { units }) => sum + units, 0n);
 }
 
-const SHORT = 'withdrawal.short';
-
 /** Tells the operator that a token kept a part of what was sent: the recipient got less than was approved. */
 function tellKept(app: App, tx: Tx, { id, asset: symbol, chain_key }: WithdrawalRow, payer: VersionRow): void {
-  const kept = reportedOf(tx, payer, 'fee', symbol);
+  const kept = reportedFee(tx, payer, symbol);
   if (kept === null) return;
   const asset = assetOf(symbol);
   const text = message('withdrawal.short', { id, amount: formatUnits(kept, asset), asset: symbol });
-  raiseIn(app, tx, networkOf(chain_key), SHORT, `${id}`, text);
+  raiseIn(app, tx, networkOf(chain_key), 'withdrawal.short', `${id}`, text);
 }
 
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
