@@ -20,7 +20,7 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, overtakenIsRejected, type Raised } from './claim.ts';
+import { addVersion, Overtaken, overtakenIsRejected, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
 import { hasDescendant, paymentFacts, type SignedVersion, sharedKeys } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
@@ -87,8 +87,10 @@ export async function replace(
   const found = await replacement(app, row, wanted, feeMax);
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
-      const { planned, holder, pays } = found;
-      const { spend } = needOpen(tx, holder, found.row);
+      const { planned, holder, open, pays } = found;
+      const { spend, known } = needOpen(tx, holder, found.row);
+      // it was planned from another one, which paid others or another amount
+      if (known.at(-1)?.version.id !== open.known.at(-1)?.version.id) throw new Overtaken('another version was signed');
       if (isOutside(holder.account)) dropUnsigned(app, tx, spend.id);
       const raised = raisedFees(app, tx, found, wanted, approvals);
       needCancellation(found, raised);

@@ -1,5 +1,5 @@
 /** Faster versions and cancellations: what they may cost, what they leave behind, and when they are pointless. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { bump, giveUpBump, holderFor, previewBump } from '../../../daemon/app/withdrawals/bump.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
@@ -190,6 +190,37 @@ describe.each(REPLACING)('$name: a version that comes to nothing', (family) => {
     await pay.round();
     expect(pay.versions(id)).toHaveLength(1);
     expect(pay.row(id)).toMatchObject({ state: 'completed', cancel: false });
+  });
+});
+
+describe.each(REPLACING)('$name: two replacements at once', (family) => {
+  it('the one that was planned before the other was signed is refused, so that nothing canceled is paid', async () => {
+    const { pay, id, high } = await sent(family, half);
+    const wish = { kind: 'speed-up' as const, feeRate: 2n * high };
+    const { intents, until } = await previewReplacement(pay.app, pay.stored(id), wish);
+    const given = intents.map(
+      ({ uuid, feeMax }) => [uuid, { feeMax: BigInt(feeMax), units: null, until, mac: 'mac' }] as const,
+    );
+    const spending = pay.chain.adapter.spending!;
+    const plan = spending.plan.bind(spending);
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    vi.spyOn(spending, 'plan').mockImplementationOnce(async (...request) => {
+      const made = await plan(...request);
+      begun.resolve();
+      await go.promise;
+      return made;
+    });
+    const late = codeOf(replace(pay.app, pay.stored(id), wish, new Map(given)));
+    await begun.promise;
+    await pay.replace(id, 'cancel', high);
+    await pay.round();
+    go.resolve();
+    expect(await late).toBe('withdrawal.overtaken');
+    await pay.round();
+    const versions = pay.versions(id);
+    expect(versions.map(({ kind }) => kind)).toEqual(['pay', 'cancel']);
+    expect(pay.chain.waiting()).toEqual([versions[1]!.txid]);
   });
 });
 
