@@ -29,18 +29,8 @@ import { saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
-export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: readonly WithdrawalRow[]): number {
-  const conflict_key = holder.chain.spending.preferredKey(planned.plan);
-  const spendId = tx.run(insertSpend, {
-    account_id: holder.account.id,
-    chain_key: holder.chain.key,
-    asset: holder.asset,
-    purpose: 'pay',
-    subject: null,
-    conflict_key,
-    created_at: app.now(),
-    forwards: null,
-  }).id;
+export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: readonly WithdrawalRow[]): void {
+  const spendId = beginSpend(app, tx, holder, planned, { purpose: 'pay', subject: null });
   for (const { id } of rows) {
     const now = withdrawalOf(tx, id);
     if (now.state !== 'approved' || now.spend_id !== null) throw new Overtaken(`withdrawal ${id} is ${now.state}`);
@@ -49,35 +39,37 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
     saveWithdrawal(app, tx, { ...now, spend_id: spendId, problem: null }, now.state);
   }
   addVersion(app, tx, holder, { spendId, kind: 'pay', approval: null, planned, pays: rows });
-  return spendId;
 }
 
 /**
- * `subject`: the deposit or the address that it is for. `conflictKey`: left out for the plan's preferred one. `forwards`: the token of the
- * forwarding plan that it is gas for.
+ * `subject`: the deposit or the address that it is for; null: it pays withdrawals. `conflictKey`: left out for the plan's preferred one.
+ * `forwards`: the token of the forwarding plan that it is gas for.
  */
-type OwnClaim = {
-  purpose: 'bump' | 'collect' | 'fund';
-  subject: string;
+type Begun = {
+  purpose: 'pay' | 'bump' | 'collect' | 'fund';
+  subject: string | null;
   conflictKey?: string;
   forwards?: AssetId | null;
-  approval: string;
 };
+
+function beginSpend(
+  app: App,
+  tx: Tx,
+  { account, chain, asset }: Holder,
+  { plan }: Planned,
+  { purpose, subject, conflictKey, forwards = null }: Begun,
+): number {
+  const conflict_key = conflictKey ?? chain.spending.preferredKey(plan);
+  const of = { account_id: account.id, chain_key: chain.key, asset };
+  return tx.run(insertSpend, { ...of, purpose, subject, conflict_key, created_at: app.now(), forwards }).id;
+}
+
+type OwnClaim = Begun & { purpose: 'bump' | 'collect' | 'fund'; subject: string; approval: string };
 
 /** Claims a payment to ourselves. Returns the version's id. Throws `Overtaken`. */
 export function claimOwn(app: App, tx: Tx, holder: Holder, planned: Planned, claimed: OwnClaim): number {
-  const { purpose, subject, conflictKey, forwards = null, approval } = claimed;
-  const spendId = tx.run(insertSpend, {
-    account_id: holder.account.id,
-    chain_key: holder.chain.key,
-    asset: holder.asset,
-    purpose,
-    subject,
-    conflict_key: conflictKey ?? holder.chain.spending.preferredKey(planned.plan),
-    created_at: app.now(),
-    forwards,
-  }).id;
-  return addVersion(app, tx, holder, { spendId, kind: 'pay', approval, planned, pays: [] });
+  const spendId = beginSpend(app, tx, holder, planned, claimed);
+  return addVersion(app, tx, holder, { spendId, kind: 'pay', approval: claimed.approval, planned, pays: [] });
 }
 
 /** Approvals of a higher fee by the withdrawal's UUID, valid for one version. */

@@ -34,10 +34,9 @@ import { keyState, unsettledSpends, versionFacts } from './facts.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { transactionOf } from './restored-spends.ts';
 import { applyEvent, dropUnsigned, expire, findWithdrawal, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
-import { settleSpends, settleStored, strangersOf } from './settle.ts';
+import { isForeign, noteForeign, settleSpends, settleStored, strangersOf } from './settle.ts';
 import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
-import { isForeign, noteForeign } from './strangers.ts';
 
 /** From the download of a version on; then it is given up. */
 const SIGNED_WITHIN_MS = 30 * MS_PER_DAY;

@@ -41,9 +41,9 @@ import { tipHeightOf } from '../chains/checkpoint.ts';
 import { haltPlan } from '../gas/plans.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
+import { isOutside } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
-import { mayBeCopy } from './strangers.ts';
 
 const COIN_MISSING = 'withdrawal.coin_missing';
 
@@ -135,6 +135,23 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
 export function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly SignedVersion[]): string[] {
   const users = new Set(known.flatMap((version) => version.users));
   return [...users].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: chain.key }));
+}
+
+/**
+ * By chain: transactions that spend coins of a payment that was handed out to another wallet, and that were read and are not that payment.
+ * After a restart they are read again.
+ */
+const foreign = new WeakMap<ChainRuntime, Set<string>>();
+
+export const isForeign = (chain: ChainRuntime, txid: string): boolean => foreign.get(chain)?.has(txid) === true;
+
+export function noteForeign(chain: ChainRuntime, txid: string): void {
+  foreign.set(chain, (foreign.get(chain) ?? new Set()).add(txid));
+}
+
+/** Whether one of these transactions may be a copy of a payment that another wallet signs, and was not read yet. */
+function mayBeCopy(app: App, chain: ChainRuntime, spend: SpendRow, txids: readonly string[]): boolean {
+  return txids.some((txid) => !isForeign(chain, txid)) && isOutside(app.directory.accountOf(spend.account_id));
 }
 
 const paysTo = (pays: readonly PayoutRow[], { id }: WithdrawalRow): boolean =>
