@@ -24,7 +24,7 @@ export function collectionsWithoutGas({ store }: App, desk: Desk): Lacking[] {
   const funded = new Set(open.filter(({ purpose }) => purpose === 'fund').map(({ subject }) => subject));
   return open.flatMap((spend): Lacking[] => {
     if (spend.purpose !== 'collect' || funded.has(spend.subject)) return [];
-    if (!isRefused(chain, versionFacts(store, chain, spend))) return [];
+    if (!isRefused(chain, versionFacts(store, chain, spend.id))) return [];
     const script = scriptOf(chain.adapter.chain, networkOf(chain.key), spend.subject ?? '');
     const at = script ? ownTarget(store, chain.key, { script }) : undefined;
     if (!at) return [];

@@ -51,7 +51,7 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
     const newest = versions.at(-1);
     const age = app.now() - (newest?.created_at ?? 0);
     if (!newest?.txid || age < afterMs) continue;
-    const known = versionFacts(app.store, chain, spend);
+    const known = versionFacts(app.store, chain, spend.id);
     // what nodes refuse is replaced once it is known to be in no block
     if (newest.sent_at === null && !isRefused(chain, known)) continue;
     const keys = sharedKeys(app.store, spend, known);

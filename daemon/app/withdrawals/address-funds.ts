@@ -5,7 +5,7 @@
  * Invariant: the nonces of an address have no gap. A new payment gets the lowest free nonce, and it is signed only once
  * every lower nonce is used or has a signed transaction.
  */
-import type { AddressFunds, OwnAddress } from '../../chains/spending.ts';
+import type { AddressFunds, Holdings, OwnAddress } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { maxOf } from '../../domain/money.ts';
@@ -27,6 +27,9 @@ import { readPlan } from './stored-plan.ts';
 /** The addresses that one plan chooses from; those with the largest holdings. */
 const ADDRESSES_READ_MAX = 20_000;
 const UNSETTLED_A_PAGE = 20_000;
+
+/** Smallest units of the chain's coin, by address. */
+export type CoinReserve = ReadonlyMap<string, bigint>;
 
 type AssetHolder = Pick<Holder, 'chain' | 'account' | 'asset'>;
 
@@ -88,6 +91,23 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
     },
   };
 }
+
+/** The funds of an account without the coin that its addresses must keep. `gas/reserve.ts` knows how much that is. */
+export function withoutReserve<F extends Pick<Holdings, 'balances' | 'balance'>>(
+  funds: F,
+  coin: AssetId,
+  reserve: CoinReserve | null,
+): F {
+  if (reserve === null) return funds;
+  const less = (one: AddressFunds): AddressFunds => {
+    const kept = reserve.get(one.address);
+    if (kept === undefined) return one;
+    return { ...one, units: { ...one.units, [coin]: maxOf((one.units[coin] ?? 0n) - kept, 0n) } };
+  };
+  return { ...funds, balances: () => funds.balances().map(less), balance: (own) => less(funds.balance(own)) };
+}
+
+export const isTank = ({ branch, index }: AddressFunds, tank: number): boolean => branch === 1 && index === tank;
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | null = null;

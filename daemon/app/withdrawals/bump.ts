@@ -78,7 +78,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
     .all(spendsByKey, { conflict_key: outpoint, chain_key: chain.key })
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
   if (!spend) throw new Rejected('bump.not_found', 'No bump of this deposit is open', 'outpoint');
-  const known = versionFacts(tx, chain, spend);
+  const known = versionFacts(tx, chain, spend.id);
   const isSure = known.every(({ version, lack }) => lack !== null || chain.isRefusalKnown(version.id));
   if (known.length > 0 && (!chain.isCurrent || !isSure || seenOf(known))) {
     const text = known.every(({ version, lack }) => lack !== null || version.problem !== null)

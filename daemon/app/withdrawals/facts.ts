@@ -196,8 +196,8 @@ function mustStay(reader: Reader, chain: ChainRuntime, { version }: SignedVersio
 }
 
 /** The signed versions of a spend, the oldest first. */
-export const versionFacts = (reader: Reader, chain: ChainRuntime, { id }: SpendRow): SignedVersion[] =>
-  signedOf(reader, reader.all(versionsOf, { spend_id: id }), tipHeightOf(reader, chain));
+export const versionFacts = (reader: Reader, chain: ChainRuntime, spend_id: number): SignedVersion[] =>
+  signedOf(reader, reader.all(versionsOf, { spend_id }), tipHeightOf(reader, chain));
 
 function signedOf(reader: Reader, versions: readonly VersionRow[], tipHeight: number): SignedVersion[] {
   const signed = versions.filter(({ txid }) => txid !== null);

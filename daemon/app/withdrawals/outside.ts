@@ -202,7 +202,7 @@ export function giveUp(app: App, tx: Tx, row: WithdrawalRow, why: string | null)
 /** False: a signature of it is known, or a transaction spends its coins. */
 function abandon(app: App, tx: Tx, chain: ChainRuntime, row: WithdrawalRow, why: string | null): boolean {
   if (row.state !== 'signed' || row.spend_id === null) return false;
-  const known = versionFacts(tx, chain, spendOf(tx, row.spend_id));
+  const known = versionFacts(tx, chain, row.spend_id);
   const isUnsigned = known.every(
     ({ version, users }) => version.raw === null && version.sent_at === null && users.length === 0,
   );
@@ -239,7 +239,7 @@ function endPlanned(app: App, tx: Tx, { id }: WithdrawalRow, spendId: number): v
 
 /** Whether the chain shows the transaction by which a version is known. */
 function isShown(tx: Tx, chain: ChainRuntime, version: VersionRow): boolean {
-  const known = versionFacts(tx, chain, spendOf(tx, version.spend_id));
+  const known = versionFacts(tx, chain, version.spend_id);
   return known.some((fact) => fact.version.id === version.id && fact.depth !== null);
 }
 
@@ -262,7 +262,7 @@ export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<b
   // two payments may share a coin, after one of them was given up
   const known = unsettledSpends(app.store, chain)
     .filter(({ account_id }) => isOutside(app.directory.accountOf(account_id)))
-    .flatMap((spend) => versionFacts(app.store, chain, spend));
+    .flatMap((spend) => versionFacts(app.store, chain, spend.id));
   const keys = known.flatMap((version) => version.keys);
   let waits = false;
   for (const txid of strangersOf(app.store, chain, known)) {

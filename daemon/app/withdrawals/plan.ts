@@ -20,11 +20,10 @@ import { failedLast } from '../gas/turns.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { excluding } from './abandoned.ts';
-import { fundsOf } from './address-funds.ts';
+import { type CoinReserve, fundsOf, withoutReserve } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
 import { coinAt, spendableCoins } from './coins.ts';
 import { reservedBy } from './facts.ts';
-import { type CoinReserve, withoutReserve } from './tank-keeps.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 
