@@ -50,6 +50,28 @@ export type SignedFact = VersionFact & {
   isStored: boolean;
 };
 
+/** A version that waits for its signature, with everything that decides whether it is still to be signed. */
+export type PlannedFacts = {
+  /** The withdrawals that it pays. `isCovered`: whether the deposits that a refund sends back are still there. */
+  pays: readonly { state: WithdrawalState; isCovered: boolean }[];
+  /** Its conflict keys. `isInBlock`: a block has the transaction that uses it. `isForeign`: no version of its spend is that transaction. */
+  keys: readonly { isThere: boolean; isInBlock: boolean; isForeign: boolean }[];
+  /** Whether every key that must be used before is used, or has a signed transaction. Else it would wait for ever. */
+  isInOrder: boolean;
+  /** Whether the deposit that it was to speed up is confirmed. */
+  isNeedless: boolean;
+  /** Whether a payment was given up after it was planned, so that both could be paid. */
+  isBesideAbandoned: boolean;
+};
+
+/** Whether an unsigned version must be planned anew, or not at all. */
+export function isOutdated({ pays, keys, isInOrder, isNeedless, isBesideAbandoned }: PlannedFacts): boolean {
+  // a payment that was signed before may be in a block already
+  const isEnded = pays.some(({ state, isCovered }) => !isSigned(state) && (state !== 'approved' || !isCovered));
+  const isStale = keys.some(({ isThere, isInBlock, isForeign }) => !isThere || isInBlock || isForeign);
+  return isEnded || isStale || !isInOrder || isNeedless || isBesideAbandoned;
+}
+
 export type SpendFacts = {
   /** The signed versions, the oldest first. */
   signed: readonly SignedFact[];

@@ -11,6 +11,7 @@ import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
+import { isOutdated } from '../../domain/spend-state.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
 import {
@@ -21,6 +22,7 @@ import {
   type VersionRow,
   versionById,
   versionByTxid,
+  versionsOf,
   type WithdrawalRow,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
@@ -131,49 +133,28 @@ function unsignedVersion(reader: Reader, id: number): VersionRow | undefined {
 /** Whether an unsigned version must be planned anew, or not at all. */
 export function isObsolete(
   reader: Reader,
-  holder: Holder,
+  { chain, account }: Holder,
   { spend, version, plan }: { spend: SpendRow; version: VersionRow; plan: SpendPlan },
 ): boolean {
-  // a payment that was signed before may be in a block already
-  const isEnded = reader
-    .all(paidBy, { version_id: version.id })
-    .some((row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null));
-  return (
-    isEnded ||
-    isStale(reader, holder, spend, plan) ||
-    isPointless(reader, holder, spend) ||
-    isBesideAbandoned(reader, holder, plan)
-  );
-}
-
-/** Whether a payment was given up after this one was planned, so that both could be paid. */
-function isBesideAbandoned(reader: Reader, { chain, account }: Holder, plan: SpendPlan): boolean {
-  return isOutside(account) && notExcluded(reader, chain, account.id, chain.spending.conflictKeys(plan)).length > 0;
+  const { spending, key: chain_key } = chain;
+  const keys = spending.conflictKeys(plan);
+  const own = new Set(reader.all(versionsOf, { spend_id: spend.id }).map(({ txid }) => txid));
+  return isOutdated({
+    pays: reader
+      .all(paidBy, { version_id: version.id })
+      .map((row) => ({ state: row.state, isCovered: isSigned(row.state) || whyUncovered(reader, row) === null })),
+    keys: keys.map((key) => {
+      const { isThere = false, usedBy = null, block = null } = keyState(reader, { key: chain_key }, key) ?? {};
+      return { isThere, isInBlock: block !== null, isForeign: usedBy !== null && !own.has(usedBy) };
+    }),
+    isInOrder: isInOrder(reader, chain, spending.keysBefore?.(plan) ?? []),
+    isNeedless: spend.purpose === 'bump' && coinAt(reader, chain, spend.conflict_key)?.block_hash !== null,
+    isBesideAbandoned: isOutside(account) && notExcluded(reader, chain, account.id, keys).length > 0,
+  });
 }
 
 function holderOfSpend(app: App, spend: SpendRow): Holder {
   return holderOf(app, { business_id: app.directory.businessOfAccount(spend.account_id), asset: spend.asset });
-}
-
-/** Whether a bump is no longer needed because its deposit is confirmed. */
-function isPointless(reader: Reader, { chain }: Holder, { purpose, conflict_key }: SpendRow): boolean {
-  return purpose === 'bump' && coinAt(reader, chain, conflict_key)?.block_hash !== null;
-}
-
-/**
- * Whether a conflict key of a plan is gone, or was used by a foreign transaction, or by a version that is in a block. Or
- * whether a key before them has lost its transaction, so that this one would wait for ever.
- */
-function isStale(reader: Reader, { chain }: Holder, spend: SpendRow, plan: SpendPlan): boolean {
-  const spending = chain.spending;
-  if (!isInOrder(reader, chain, spending.keysBefore?.(plan) ?? [])) return true;
-  return spending.conflictKeys(plan).some((key) => {
-    const state = keyState(reader, chain, key);
-    if (!state?.isThere) return true;
-    if (state.usedBy === null) return false;
-    if (state.block !== null) return true;
-    return reader.get(versionByTxid, { txid: state.usedBy, chain_key: chain.key })?.spend_id !== spend.id;
-  });
 }
 
 /** Stored data of previous transactions. */

@@ -2,14 +2,22 @@ import { describe, expect, it } from 'vitest';
 import {
   decideSpend,
   decideWithdrawal,
+  isOutdated,
   type Lack,
+  type PlannedFacts,
   type SignedFact,
   SPEND_STATES,
   type SpendFacts,
   type SpendState,
   seenOf,
 } from '../../../daemon/domain/spend-state.ts';
-import { isDecided, isOpen, stepWithdrawal, WITHDRAWAL_STATES } from '../../../daemon/domain/withdrawal.ts';
+import {
+  isDecided,
+  isOpen,
+  stepWithdrawal,
+  WITHDRAWAL_STATES,
+  type WithdrawalState,
+} from '../../../daemon/domain/withdrawal.ts';
 
 const B = 6;
 const COIN = 'aa:0';
@@ -276,5 +284,44 @@ describe('a withdrawal of a spend', () => {
 
   it('goes back with its block', () => {
     expect(result(facts([sent()]), [0], 'completed')).toMatchObject({ events: ['unpay'], isPaying: false, held: true });
+  });
+});
+
+describe('a version that waits for its signature', () => {
+  const free = { isThere: true, isInBlock: false, isForeign: false };
+  const planned = (change: Partial<PlannedFacts> = {}): PlannedFacts => ({
+    pays: [{ state: 'approved', isCovered: true }],
+    keys: [free, free],
+    isInOrder: true,
+    isNeedless: false,
+    isBesideAbandoned: false,
+    ...change,
+  });
+  const paying = (state: WithdrawalState, isCovered = true) =>
+    planned({
+      pays: [
+        { state: 'approved', isCovered: true },
+        { state, isCovered },
+      ],
+    });
+
+  it.each<[string, PlannedFacts, boolean]>([
+    ['is signed as it was planned', planned(), false],
+    ['pays ourselves', planned({ pays: [] }), false],
+    ['pays a refund whose deposits are gone', paying('approved', false), true],
+    ['pays again what was signed, whatever covers it', paying('broadcast', false), false],
+    ['lost one of its coins', planned({ keys: [free, { ...free, isThere: false }] }), true],
+    ['has a coin that a block spends', planned({ keys: [free, { ...free, isInBlock: true }] }), true],
+    ['has a coin that another transaction spends', planned({ keys: [free, { ...free, isForeign: true }] }), true],
+    ['has a nonce whose predecessor is lost', planned({ isInOrder: false }), true],
+    ['hurries a deposit that is confirmed', planned({ isNeedless: true }), true],
+    ['could be paid beside what was given up', planned({ isBesideAbandoned: true }), true],
+  ])('%s', (_what, facts, isOver) => {
+    expect(isOutdated(facts)).toBe(isOver);
+  });
+
+  it('pays only what is approved or was signed', () => {
+    const states = WITHDRAWAL_STATES.filter((state) => !isOutdated(paying(state)));
+    expect(states).toEqual(['approved', 'signed', 'broadcast', 'completed']);
   });
 });
