@@ -12,15 +12,16 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion } from './claim.ts';
+import { addVersion, Overtaken, overtakenIsRejected } from './claim.ts';
 import { needApprovable } from './fees.ts';
 import { ownIntent } from './own.ts';
-import { type Holder, holderOf, needKeys, overtakenIsRejected, type Planned, prepare } from './plan.ts';
+import { type Holder, holderOf, needKeys, type Planned, prepare } from './plan.ts';
 import { needOpen, outbidding } from './replace.ts';
 import { saveWithdrawal } from './rows.ts';
 import type { StoredOwn } from './sign.ts';
 
-type Reclaimed = { holder: Holder; planned: Planned; intent: Intent };
+/** `newest`: the id of the version that it was planned from. */
+type Reclaimed = { holder: Holder; planned: Planned; intent: Intent; newest: number | undefined };
 
 /** Throws `Rejected` with the obstacle. */
 export async function previewReclaim(app: App, row: WithdrawalRow, feeRate: bigint | null): Promise<Preview> {
@@ -41,14 +42,15 @@ export async function reclaim(
   feeRate: bigint | null,
   [uuid, given]: readonly [string, GivenApproval],
 ): Promise<number> {
-  const { holder, planned, intent } = await reclaimed(app, row, { feeRate, feeMax: given.feeMax, uuid });
+  const { holder, planned, intent, newest } = await reclaimed(app, row, { feeRate, feeMax: given.feeMax, uuid });
   checkApproval(app, holder, given);
   const { until, mac, feeMax } = given;
   const approval: Approval = mac === null ? { by: 'policy' } : { by: 'operator', until, mac };
   const stored: StoredOwn = { intent: { ...intent, feeMax: feeMax.toString() }, approval };
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
-      const { spend } = needOpen(tx, holder, row);
+      const { spend, known } = needOpen(tx, holder, row);
+      if (known.at(-1)?.version.id !== newest) throw new Overtaken('another version was signed');
       for (const one of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
         saveWithdrawal(app, tx, { ...one, cancel: true, problem: null }, one.state);
       }
@@ -90,5 +92,5 @@ async function reclaimed(
   });
   const { plan } = planned;
   const intent = ownIntent(holder, { uuid, coins: spending.conflictKeys(plan), feeMax: plan.fee.toString() });
-  return { holder, planned, intent };
+  return { holder, planned, intent, newest: open.known.at(-1)?.version.id };
 }
