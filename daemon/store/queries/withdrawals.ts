@@ -459,7 +459,7 @@ export const paidBy = statement((p: { version_id: number }) =>
     .innerJoin('withdrawal', 'withdrawal.id', 'spend_payout.withdrawal_id')
     .selectAll('withdrawal')
     .where('spend_payout.version_id', '=', p.version_id)
-    .orderBy('withdrawal.id'),
+    .orderBy('spend_payout.withdrawal_id'),
 );
 
 export const dropPayouts = remove('spend_payout', 'version_id');
