@@ -1,14 +1,12 @@
 /**
  * Kills a daemon at one point after the other, each time with the same beginning: every commit, and every call of the signer or
- * of a source (`runner.ts`). SCENARIO_DEATH names one point ("committed 41"), SCENARIO_ALL=1 takes all of them; else it is one of
- * so many, others each day, and SCENARIO_PART=0 or more names that part.
+ * of a source (`runner.ts`). SCENARIO_DEATH names one point ("committed 41"); else it is a sample (`support/sample.ts`).
  */
+import { sampleOf } from '../support/sample.ts';
 import type { Death } from './victim.ts';
 
 /** A run with at most one death, and what an auditor says of it. */
 export type Outcome = { commits: number; calls: number; deaths: number; faults: string[] };
-
-const DAY_MS = 86_400_000;
 
 const numbered = (moment: Death['moment'], count: number): Death[] =>
   Array.from({ length: count }, (_, at) => ({ moment, commit: at + 1 }));
@@ -34,9 +32,7 @@ export async function tryDeaths(
     ...numbered('calling', calls),
     ...numbered('called', calls),
   ];
-  const every = process.env.SCENARIO_ALL ? 1 : oneOf;
-  const today = Number(process.env.SCENARIO_PART ?? Math.floor(Date.now() / DAY_MS)) % every;
-  const chosen = replayed() ?? all.filter((_, at) => at % every === today);
+  const chosen = replayed() ?? sampleOf(all, oneOf);
   const wrong: string[] = [];
   let died = 0;
   const rest = [...chosen];

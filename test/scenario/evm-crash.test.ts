@@ -3,19 +3,19 @@
  * cancellation, and sweeps. A life that is begun from what was on the disk and on the chain at that point must end as if
  * nothing had happened: everybody is paid once, what was approved, and no nonce is used twice or left out.
  *
- * SCENARIO_POINT replays one point by its name, SCENARIO_ALL=1 takes every one, and SCENARIO_PART=0 to 35 every 36th.
+ * SCENARIO_POINT replays one point by its name; else it is a sample (`support/sample.ts`).
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
 import { EvmShop } from '../support/evm-shop.ts';
+import { REPEAT, sampleOf } from '../support/sample.ts';
 import { Payday } from './evm-payday.ts';
-import { type Point, Recorder } from './evm-points.ts';
+import { Recorder } from './evm-points.ts';
 
 const ALL_MS = 1_800_000;
-/** One of so many points, another one each day: all of them together take minutes. */
-const EVERY = process.env.SCENARIO_ALL ? 1 : 36;
-const DAY_MS = 86_400_000;
+/** All points together take minutes. */
+const ONE_OF = 36;
 const CHAIN = process.env.SCENARIO_CHAIN === 'BSC' ? 'BSC' : 'ETH';
 const UNIT = CHAIN === 'BSC' ? 10n ** 18n : 10n ** 6n;
 
@@ -66,12 +66,10 @@ describe.skipIf(!hasAnvil)(anvilTitle(`a payday on anvil (${CHAIN})`), () => {
     expect(points.length).toBeGreaterThan(100);
     expect(points.filter(({ name }) => name.includes('call')).length).toBeGreaterThan(40);
 
-    const today = Number(process.env.SCENARIO_PART ?? Math.floor(Date.now() / DAY_MS)) % EVERY;
-    const isChosen = ({ name }: Point, at: number): boolean =>
-      process.env.SCENARIO_POINT === undefined ? at % EVERY === today : name === process.env.SCENARIO_POINT;
-    const chosen = points.filter(isChosen).reverse();
+    const { SCENARIO_POINT: named } = process.env;
+    const chosen = named === undefined ? sampleOf(points, ONE_OF) : points.filter(({ name }) => name === named);
     const wrong: string[] = [];
-    for (const point of chosen) {
+    for (const point of chosen.toReversed()) {
       const folder = await recorder.visit(point);
       try {
         for (const fault of await payday(folder)) wrong.push(`${point.name}: ${fault}`);
@@ -80,6 +78,6 @@ describe.skipIf(!hasAnvil)(anvilTitle(`a payday on anvil (${CHAIN})`), () => {
       }
     }
     console.info(`${points.length} points, killed at ${chosen.length}`);
-    expect(wrong).toEqual([]);
+    expect(wrong, REPEAT).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 /**
  * The service dies at every commit of a payday, and after every call of its signer and of its node, on every kind of chain.
  * Each time another process goes on with what was committed. In the end every recipient was paid exactly once, and nothing is
- * left over. The auditor reads the chain alone. A point begins from a copy of the database, not from nothing. Each day takes
- * every third point, and SCENARIO_ALL=1 all of them. `test/scenario/withdraw-crash.test.ts` kills whole daemons.
+ * left over. The auditor reads the chain alone. A point begins from a copy of the database, not from nothing. A run has a sample of
+ * the points (`support/sample.ts`). `test/scenario/withdraw-crash.test.ts` kills whole daemons.
  */
 import { describe, expect, it } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
@@ -14,11 +14,11 @@ import {
   type WithdrawalRow,
   withdrawalsOfBusinessBelow,
 } from '../../../daemon/store/queries/withdrawals.ts';
+import { isSampled, REPEAT } from '../../support/sample.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
 
-const EVERY = process.env.SCENARIO_ALL ? 1 : 3;
-const TODAY = Math.floor(Date.now() / 86_400_000) % EVERY;
+const ONE_OF = 3;
 const ROUNDS_MAX = 18;
 const LAST_ID = 2 ** 31;
 /** What a deposit of any value needs. */
@@ -215,7 +215,7 @@ async function calm(family: PayFamily): Promise<{ points: number; moments: Momen
   let points = 0;
   const note = (after: string): void => {
     const at = points++;
-    if (at % EVERY === TODAY) moments.push({ step, where: `step ${step}, ${after} ${at}`, revive: pay.moment() });
+    if (isSampled(at, ONE_OF)) moments.push({ step, where: `step ${step}, ${after} ${at}`, revive: pay.moment() });
   };
   pay.app.store.onCommit = () => note('commit');
   pay.signer.onSigned = () => note('signature');
@@ -251,6 +251,6 @@ describe.each(FAMILIES)('$name: a payday', (family) => {
       await payday.pay.app.store.close();
     }
     console.info(`${family.name}: died at ${moments.length} of ${points} points`);
-    expect(wrong).toEqual([]);
+    expect(wrong, REPEAT).toEqual([]);
   });
 });
