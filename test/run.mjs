@@ -40,12 +40,17 @@ function run(script, args, files = tmpdir()) {
   return runToEnd(node, [join(root, 'node_modules', ...script), ...args], { cwd: root, env, stdio: 'inherit' });
 }
 
+const TOOLS = { tsc: ['typescript', 'bin', 'tsc'], biome: ['@biomejs', 'biome', 'bin', 'biome'] };
+
+/** As `npm run check` does, but to its end. */
 async function check() {
-  const program = await run(['typescript', 'bin', 'tsc'], ['--noEmit', '-p', '.']);
-  const browsers = await run(['typescript', 'bin', 'tsc'], ['--noEmit', '-p', 'daemon/web']);
-  const console = await run(['typescript', 'bin', 'tsc'], ['--noEmit', '-p', 'renderer']);
-  const linted = await run(['@biomejs', 'biome', 'bin', 'biome'], ['check', '.']);
-  return program === 0 && browsers === 0 && console === 0 && linted === 0;
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const codes = [];
+  for (const command of scripts.check.split(' && ')) {
+    const [tool, ...args] = command.split(' ');
+    codes.push(await run(TOOLS[tool], args));
+  }
+  return codes.every((code) => code === 0);
 }
 
 async function runTests() {
