@@ -10,8 +10,9 @@ import type { Memory } from '../../daemon/wallet/signer/permission.ts';
 import { ADDRESS_SELF, type Intent } from '../../daemon/wallet/signer/port.ts';
 import { SignedChanges } from '../../daemon/wallet/signer/signed-changes.ts';
 import { judgeMonero } from '../../daemon/wallet/signer/xmr/judge.ts';
-import { Monerod } from '../nodes/monerod.ts';
+import type { Monerod } from '../nodes/monerod.ts';
 import { MonerodProxy } from '../nodes/monerod-proxy.ts';
+import { startMonerod } from '../support/monerod.ts';
 import type { ChainControls } from './conformance.ts';
 import type { SpendingControls } from './spending-conformance.ts';
 
@@ -47,7 +48,7 @@ export class MoneroScene {
   }
 
   static async start(): Promise<MoneroScene> {
-    const node = await Monerod.start();
+    const node = await startMonerod();
     return new MoneroScene(node, await MonerodProxy.start(node.url));
   }
 

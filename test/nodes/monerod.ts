@@ -67,12 +67,24 @@ export class Monerod {
     this.folder = folder;
   }
 
-  /** Starts a node with a chain that a wallet can pay from. */
-  static async start(): Promise<Monerod> {
+  /** Starts a node with a chain that a wallet can pay from. `like`: the folder of one that `leave` left. */
+  static async start(like: string | null = null): Promise<Monerod> {
     const node = await Monerod.#new();
+    if (like !== null) await copyChain(`${like}/.`, node.folder);
     await node.launch();
-    await Promise.all([node.mine(FUNDING_BLOCKS, PAYER.address), node.#launchWallet()]);
+    const mined = like === null ? node.mine(FUNDING_BLOCKS, PAYER.address) : null;
+    await Promise.all([mined, node.#launchWallet(like === null)]);
     return node;
+  }
+
+  /** Ends both programs, and leaves what they stored in this folder. */
+  async leave(folder: string): Promise<void> {
+    await this.wallet('refresh', {});
+    await this.wallet('close_wallet', {});
+    await ended(this.#wallet, 'SIGKILL');
+    await this.stop();
+    await copyChain(this.folder, folder);
+    await this.remove();
   }
 
   /**
@@ -136,10 +148,12 @@ export class Monerod {
     });
   }
 
-  async #launchWallet(): Promise<void> {
+  async #launchWallet(isNew: boolean): Promise<void> {
     this.#wallet = this.#walletProgram(this.#walletPort, this.folder);
     await this.#ready(this.#wallet, () => this.wallet('get_version', {}));
-    await this.wallet('generate_from_keys', { filename: 'payer', password: '', restore_height: 0, ...PAYER });
+    const opened = { filename: 'payer', password: '' };
+    if (isNew) await this.wallet('generate_from_keys', { ...opened, restore_height: 0, ...PAYER });
+    else await this.wallet('open_wallet', opened);
   }
 
   #walletProgram(port: number, folder: string): ChildProcess {
@@ -337,8 +351,7 @@ export class Monerod {
     const twin = await Monerod.#new();
     this.freeze();
     try {
-      // its file is a gigabyte, mostly holes
-      await promisify(execFile)('cp', ['-r', '--sparse=always', join(this.folder, 'chain'), twin.folder]);
+      await copyChain(join(this.folder, 'chain'), twin.folder);
     } finally {
       this.thaw();
     }
@@ -388,6 +401,9 @@ export class Monerod {
     await rm(this.folder, { recursive: true, force: true });
   }
 }
+
+/** Its file is a gigabyte, mostly holes. */
+const copyChain = (from: string, to: string) => promisify(execFile)('cp', ['-r', '--sparse=always', from, to]);
 
 export const OTHER = 'other';
 

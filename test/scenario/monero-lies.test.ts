@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../daemon/domain/withdrawal.ts';
 import { parseSigned } from '../../daemon/monero/transaction.ts';
-import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
+import { hasMonerod, type Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { MonerodProxy } from '../nodes/monerod-proxy.ts';
 import { startTestDaemon, until } from '../support/daemon.ts';
+import { startMonerod } from '../support/monerod.ts';
 import type { Operator } from '../support/operator.ts';
 import { openShop } from '../support/shop.ts';
 
@@ -18,7 +19,7 @@ const UNLOCK_BLOCKS = 10;
 describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () => {
   let node: Monerod;
   beforeAll(async () => {
-    node = await Monerod.start();
+    node = await startMonerod();
   });
   afterAll(() => node?.remove());
 

@@ -18,8 +18,9 @@ import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { importMoneroWords } from '../../daemon/wallet/monero-words.ts';
 import { moneroWordsOf } from '../../daemon/wallet/signer/xmr/library.ts';
 import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
-import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
+import { hasMonerod, type Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { startMonerod } from '../support/monerod.ts';
 import { Operator } from '../support/operator.ts';
 import { PASSPHRASE } from '../support/shop.ts';
 import { cheapWallet } from '../support/wallet.ts';
@@ -44,7 +45,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
   let config: string;
 
   beforeAll(async () => {
-    [node, folder, words] = await Promise.all([Monerod.start(), mkdtemp(join(tmpdir(), 'xmr-')), createWords(12)]);
+    [node, folder, words] = await Promise.all([startMonerod(), mkdtemp(join(tmpdir(), 'xmr-')), createWords(12)]);
     config = `[networks.regtest.XMR]\nmonerod = ["${node.url}"]\n[networks.regtest.rates]\nXMR = "200"\n`;
     service = await startTestDaemon(config);
     operator = new Operator(service.dataDir, PASSPHRASE);

@@ -14,8 +14,9 @@ import { formatUnits } from '../../daemon/domain/money.ts';
 import { MS_PER_DAY } from '../../daemon/domain/time.ts';
 import { readAddress } from '../../daemon/monero/address.ts';
 import { hasWallet } from '../../daemon/wallet/wallet.ts';
-import { hasMonerod, Monerod, monerodTitle, OTHER, type OtherWallet } from '../nodes/monerod.ts';
+import { hasMonerod, type Monerod, monerodTitle, OTHER, type OtherWallet } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { startMonerod } from '../support/monerod.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 const COIN = 10n ** 12n;
@@ -30,7 +31,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('a view-only account of Monero'), () =
   let key: string;
 
   beforeAll(async () => {
-    node = await Monerod.start();
+    node = await startMonerod();
     [wallet, service] = await Promise.all([
       node.otherWallet(),
       startTestDaemon(`[networks.regtest.XMR]\nmonerod = ["${node.url}"]\n[networks.regtest.rates]\nXMR = "200"\n`),

@@ -19,7 +19,7 @@ declare module 'vitest' {
 }
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const BUILD_MS_MAX = 300_000;
+const MAKE_MS_MAX = 300_000;
 /** The module that names the files of the product's processes and threads, and those that the tests start as bundles. */
 const PROGRAM = 'daemon/kit/program.ts';
 const ENTRY_FILE = 'export const entryFile =';
@@ -88,34 +88,41 @@ const builtName = (program: string): string => program.replace(/\.ts$/, '.mjs');
 
 /** Bundles programs into a folder of this name, and resolves to it. */
 async function bundle(bundles: string, name: string, programs: string[], plugins: Plugin[] = []): Promise<string> {
-  const folder = join(bundles, name);
-  const begun = `${folder}.begun`;
+  return madeOnce(join(bundles, name), async (outDir) => {
+    await build({
+      configFile: false,
+      root: ROOT,
+      logLevel: 'error',
+      publicDir: false,
+      build: {
+        outDir,
+        target: 'esnext',
+        minify: false,
+        ssr: true,
+        rolldownOptions: {
+          input: Object.fromEntries(programs.map((program) => [program.replace(/\.ts$/, ''), join(ROOT, program)])),
+          output: { format: 'es', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+        },
+      },
+      ssr: { target: 'node', noExternal: true, external: COMPILED },
+      plugins: [...plugins, ownPlaces],
+    });
+  });
+}
+
+/** What several files need and is made once in a run, by whichever comes first: the folder of it. `make` makes that which it is given. */
+export const onceInRun = (name: string, make: (folder: string) => Promise<void>): Promise<string> =>
+  madeOnce(join(inject('bundles'), name), make);
+
+async function madeOnce(folder: string, make: (folder: string) => Promise<void>): Promise<string> {
   try {
-    mkdirSync(begun);
+    mkdirSync(`${folder}.begun`);
   } catch {
     // somebody else is at it
-    await until(`${name} is bundled`, async () => existsSync(folder), BUILD_MS_MAX);
+    await until(`${folder} is made`, async () => existsSync(folder), MAKE_MS_MAX);
     return folder;
   }
-  const outDir = `${folder}.new`;
-  await build({
-    configFile: false,
-    root: ROOT,
-    logLevel: 'error',
-    publicDir: false,
-    build: {
-      outDir,
-      target: 'esnext',
-      minify: false,
-      ssr: true,
-      rolldownOptions: {
-        input: Object.fromEntries(programs.map((program) => [program.replace(/\.ts$/, ''), join(ROOT, program)])),
-        output: { format: 'es', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
-      },
-    },
-    ssr: { target: 'node', noExternal: true, external: COMPILED },
-    plugins: [...plugins, ownPlaces],
-  });
-  renameSync(outDir, folder);
+  await make(`${folder}.new`);
+  renameSync(`${folder}.new`, folder);
   return folder;
 }
