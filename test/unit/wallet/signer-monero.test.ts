@@ -38,7 +38,6 @@ import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { type Content, checkSigned } from '../../../daemon/wallet/signer/xmr/check.ts';
 import { signWithLibrary } from '../../../daemon/wallet/signer/xmr/library.ts';
-import { slowHash } from '../../../daemon/wallet/signer/xmr/slow-hash.ts';
 import { approve, codeOf, hex, PASSPHRASE, SEED, useClock, walletFolder } from './signer-kit.ts';
 
 const COIN = 10n ** 12n;
@@ -200,20 +199,6 @@ const integrated = () => {
   const body = Uint8Array.of(19, ...script.subarray(1), 1, 2, 3, 4, 5, 6, 7, 8);
   return { script: body, id: body.subarray(65) };
 };
-
-describe('the hash that keys of files are derived with', () => {
-  it.each([
-    ['6465206f6d6e69627573206475626974616e64756d', '2f8e3df40bd11f9ac90c743ca8e32bb391da4fb98612aa3b6cdc639ee00b31f5'],
-    [
-      '6162756e64616e732063617574656c61206e6f6e206e6f636574',
-      '722fa8ccd594d40e4a41f3822734304c8d5eff7e1b528408e2229da38ba553c4',
-    ],
-    ['63617665617420656d70746f72', 'bbec2cacf69866a8e740380fe7b818fc78f8571221742d729d9d02d7f8989b87'],
-    ['6578206e6968696c6f206e6968696c20666974', 'b1257de4efc5ce28c6b40ceb1c6c8f812a64634eb3e81c5220bee9b2b76a6f05'],
-  ])('is that of Monero for %s', (data, hash) => {
-    expect(hex(slowHash(Buffer.from(data, 'hex')))).toBe(hash);
-  });
-});
 
 it.skipIf(process.platform === 'win32')('has key images, which a separate signer names as well', async () => {
   const { folder, remove } = await walletFolder({ beside: true });
@@ -453,18 +438,14 @@ describe('an order is refused', () => {
     const secret = moneroSecretOf(SEED, 'regtest', 0);
     const spendKey = hex(scalarBytes(secret.spend));
     const owner = { spendKey, accounts: 1, addresses: 1 };
-    for (const unsigned of ['', 'zz', '00'.repeat(500), hex(Buffer.from('Monero unsigned tx set\u0005'))]) {
+    for (const unsigned of ['zz', hex(Buffer.from('Monero unsigned tx set\u0005'))]) {
       expect(await codeOf(signWithLibrary('regtest', owner, unsigned))).toBe('signer.library');
     }
     expect(await codeOf(signWithLibrary('regtest', { ...owner, spendKey: 'zz' }, ''))).toMatch(/^(signer|mnemonic)\./);
     expect((await session.sign(one())).txid).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it.each([
-    ['key', { key: NO_POINT }],
-    ['key of highest bytes', { key: 'ff'.repeat(32) }],
-    ['commitment', { commitment: NO_POINT }],
-  ])('when a node told of a %s in its ring that is no point, and the next one is signed', async (_, told) => {
+  it('when a node told of a key or commitment in its ring that is no point, and the next one is signed', async () => {
     const asked = one();
     for (const input of asked.plan.inputs) input.decoys = DECOYS_TOLD;
     const source = new ToldOutputs();
@@ -476,12 +457,14 @@ describe('an order is refused', () => {
       limit: () => AbortSignal.timeout(1_000),
     };
     const put = async (): Promise<MoneroOrder> => ({ ...asked, ...(await spending.unsigned(asked.plan, kept)) });
-    source.lies.set(DECOYS_TOLD[6]!, told);
-    const spoiled = await put();
-    expect(spoiled.rings[0]).toContainEqual(expect.objectContaining({ index: DECOYS_TOLD[6], ...told }));
-    const refusal = await session.sign(spoiled).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(Rejected);
-    expect(refusal).toMatchObject({ code: 'signer.input' });
+    for (const told of [{ key: NO_POINT }, { key: 'ff'.repeat(32) }, { commitment: NO_POINT }]) {
+      source.lies.set(DECOYS_TOLD[6]!, told);
+      const spoiled = await put();
+      expect(spoiled.rings[0]).toContainEqual(expect.objectContaining({ index: DECOYS_TOLD[6], ...told }));
+      const refusal = await session.sign(spoiled).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(Rejected);
+      expect(refusal).toMatchObject({ code: 'signer.input' });
+    }
     source.lies.clear();
     expect((await session.sign(await put())).txid).toMatch(/^[0-9a-f]{64}$/);
   });

@@ -6,15 +6,24 @@ import { createCipheriv, randomBytes } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { Rejected } from '../../../domain/errors.ts';
 import { hashToScalar, Point, scalarBytes, scalarOf } from '../../../monero/curve.ts';
-import { slowHash } from './slow-hash.ts';
+import { slowHash } from '../../../monero/slow-hash/slow-hash.ts';
 
 const NONCE_BYTES = 8;
 const SIGNATURE_BYTES = 64;
 
 export type ColdKey = { view: Uint8Array; key: Uint8Array };
 
-/** The key of an account's files. Takes about half a second. */
-export const coldKey = (view: Uint8Array): ColdKey => ({ view, key: slowHash(view) });
+let last: ColdKey | null = null;
+
+/** The key of an account's files. Takes about half a second, unless that account signed last, too. Nothing is kept that the service has not. */
+export function coldKey(view: Uint8Array): ColdKey {
+  if (last && Buffer.from(view).equals(last.view)) return last;
+  const steps = slowHash(view);
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  last = { view: Uint8Array.from(view), key: step.value };
+  return last;
+}
 
 /** ChaCha20 as its author defined it: a counter of 8 bytes from 0, and a nonce of 8 bytes. */
 function chacha(data: Uint8Array, key: Uint8Array, nonce: Uint8Array): Buffer {
