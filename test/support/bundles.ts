@@ -110,6 +110,9 @@ async function bundle(bundles: string, name: string, programs: string[], plugins
   });
 }
 
+/** Whether `vitest.config.ts` is that of this run. */
+export const hasBundles = (): boolean => inject('bundles') !== undefined;
+
 /** What several files need and is made once in a run, by whichever comes first: the folder of it. `make` makes that which it is given. */
 export const onceInRun = (name: string, make: (folder: string) => Promise<void>): Promise<string> =>
   madeOnce(join(inject('bundles'), name), make);

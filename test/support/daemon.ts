@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Maker } from '../../daemon/app/operator/releases.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
+import { beginDatabase } from './database.ts';
 
 export { until } from './until.ts';
 
@@ -69,7 +70,8 @@ export async function startTestDaemon(
   maker: Maker = null,
 ): Promise<TestDaemon> {
   const dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-test-'));
-  if (earlier !== null) await cp(earlier, dataDir, { recursive: true });
+  if (earlier === null) await beginDatabase(dataDir);
+  else await cp(earlier, dataDir, { recursive: true });
   await writeFile(join(dataDir, 'countinghouse.toml'), merge(QUIET_CONFIG, config));
   let offset = 0;
   let heldAt: number | null = null;
