@@ -15,7 +15,7 @@ import { payOut, prepare, SCENES, type Scene } from './withdraw-script.ts';
 const AT_ONCE = 2;
 const ALL_MS = 1_800_000;
 /** All points together take minutes. */
-const ONE_OF = 24;
+const ONE_OF = 48;
 
 type Prepared = { scene: Scene; before: Victim; origin: Origin };
 

@@ -15,6 +15,14 @@ export const REPEAT = `the same again: ${
   EVERYTHING ? 'COUNTINGHOUSE_TEST_EVERYTHING=1' : `COUNTINGHOUSE_TEST_SAMPLE=${NUMBER}`
 }`;
 
+/** A test whose failure says how to try the same. */
+export const repeatable =
+  <T>(test: (row: T) => Promise<void>) =>
+  (row: T): Promise<void> =>
+    test(row).catch((error: unknown) => {
+      throw new Error(REPEAT, { cause: error });
+    });
+
 /** Whether that place of a list is in the sample of one of so many, which are evenly spread. */
 export const isSampled = (at: number, oneOf: number): boolean => EVERYTHING || (at - NUMBER) % oneOf === 0;
 

@@ -8,6 +8,7 @@ import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { reservedKeys } from '../../../daemon/store/queries/withdrawals.ts';
+import { EVERYTHING } from '../../support/sample.ts';
 import type { PayBench } from './pay-bench.ts';
 import { BCH, BTC, ETH, LTC, type PayFamily, TOKEN, XMR } from './pay-families.ts';
 import type { Deposit } from './pay-network.ts';
@@ -276,13 +277,13 @@ const AHEAD: Step[] = [
 ];
 
 it.each([
-  { family: BTC, numRuns: 35 },
-  { family: LTC, numRuns: 10 },
-  { family: BCH, numRuns: 25 },
-  { family: ETH, numRuns: 15 },
-  { family: TOKEN, numRuns: 5 },
-  { family: XMR, numRuns: 15 },
-])('$family.name: nobody is paid twice, and no coin is lost', async ({ family, numRuns }) => {
+  { family: BTC, runs: 35 },
+  { family: LTC, runs: 10 },
+  { family: BCH, runs: 25 },
+  { family: ETH, runs: 15 },
+  { family: TOKEN, runs: 6 },
+  { family: XMR, runs: 15 },
+])('$family.name: nobody is paid twice, and no coin is lost', async ({ family, runs }) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const pay = await family.open();
@@ -300,6 +301,7 @@ it.each([
         await pay.app.store.close();
       }
     }),
-    { numRuns, examples: [[REOPENED], [AHEAD]] },
+    // others each time
+    { numRuns: EVERYTHING ? runs : Math.ceil(runs / 2), examples: [[REOPENED], [AHEAD]] },
   );
 });

@@ -17,11 +17,17 @@ import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { encodeOrder } from '../../../daemon/wallet/signer/wire.ts';
 import { bundled } from '../../support/bundles.ts';
+import { REPEAT, sampleOf } from '../../support/sample.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, payment, useEpochOf, WORDS, walletFolder } from './signer-kit.ts';
 
-/** More: `SIGNER_KILLS=200`. */
-const KILLS = Number(process.env.SIGNER_KILLS ?? 21);
+/** When it is killed: one of so many moments in a run. */
+const ONE_OF = 3;
+const MOMENTS_MS = sampleOf(
+  Array.from({ length: 21 }, (_, n) => 10 + n * 7),
+  ONE_OF,
+);
+const KILLS = MOMENTS_MS.length;
 const BACKLOG = 90;
 
 let root: string;
@@ -57,11 +63,11 @@ describe.skipIf(process.platform === 'win32')('a service killed while its signer
     const { folder, remove } = await walletFolder();
     const outcomes: string[] = [];
     let cut = 0;
-    for (let n = 0; n < KILLS; n++) {
+    for (const [n, ms] of MOMENTS_MS.entries()) {
       // what was signed before is not written again
       const orders = Array.from({ length: BACKLOG }, (_, at) => payment('LTC', [`left-${n}-${at}`]));
       const before = (await journalOf(folder)).split('\n').length;
-      await killedService(folder, 10 + n * 7, orders.map(encodeOrder));
+      await killedService(folder, ms, orders.map(encodeOrder));
       const signer = clientOf(folder);
       const outcome = await unlock(signer)
         .then(() => signer.sign(payment('LTC', [`after-${n}`])))
@@ -73,7 +79,7 @@ describe.skipIf(process.platform === 'win32')('a service killed while its signer
       if (written < BACKLOG) cut += 1;
       await signer.close();
     }
-    expect(outcomes).toEqual(Array.from({ length: KILLS }, () => 'signer.conflict'));
+    expect(outcomes, REPEAT).toEqual(Array.from({ length: KILLS }, () => 'signer.conflict'));
     // it was killed in the middle of its work, or there was nothing to see
     expect(cut).toBeGreaterThan(KILLS / 2);
     await remove();
