@@ -15,7 +15,7 @@ import { Recorder } from './evm-points.ts';
 
 const ALL_MS = 1_800_000;
 /** All points together take minutes. */
-const ONE_OF = 36;
+const ONE_OF = 72;
 const CHAIN = process.env.SCENARIO_CHAIN === 'BSC' ? 'BSC' : 'ETH';
 const UNIT = CHAIN === 'BSC' ? 10n ** 18n : 10n ** 6n;
 
