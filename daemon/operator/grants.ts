@@ -5,11 +5,10 @@
  * Invariant: limits are granted only from a `GrantReview`, which refuses limits that differ from the request.
  */
 import { z } from 'zod';
-import { type AssetId, assetOf } from '../domain/assets.ts';
+import { ASSETS, type AssetId, assetOf } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/money.ts';
 import type { PolicyMode } from '../domain/policy.ts';
-import { SIGNED_ASSETS } from '../wallet/signer/limits.ts';
 import type { PolicyGrant } from '../wallet/signer/port.ts';
 import { GrantShape } from '../wallet/signer/wire.ts';
 import { macAt } from './keyholder.ts';
@@ -75,7 +74,7 @@ export class GrantReview {
     if (!first) return null;
     if (new Set(grants.map(({ asset }) => asset)).size !== grants.length) throw differs('it names a coin twice');
     // for a coin that is left out, an earlier grant would stay in force
-    const left = SIGNED_ASSETS.find(({ symbol }) => !grants.some(named(symbol)));
+    const left = ASSETS.find(({ symbol }) => !grants.some(named(symbol)));
     if (left) throw differs(`it leaves out ${left.symbol}`);
     const review = new GrantReview(asked, grants, rates);
     // its date is not used, but tells of a service that goes wrong

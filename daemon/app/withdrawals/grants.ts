@@ -2,12 +2,11 @@
  * Policies with their grants to the wallet. The signer counts limits in units of each asset and accepts them only with
  * the passphrase, so that a compromised daemon cannot approve more than was granted.
  */
-import type { Asset } from '../../domain/assets.ts';
+import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { divideUp } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AddressBookRow } from '../../store/queries/policies.ts';
-import { SIGNED_ASSETS } from '../../wallet/signer/limits.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
@@ -22,7 +21,7 @@ const GRANT_HEADROOM = 2n;
 export type SignedGrant = { grant: PolicyGrant; mac: string };
 
 /**
- * The grants that a policy needs, for every asset that the wallet signs for. A manual policy grants 0 of each. An asset
+ * The grants that a policy needs, for every asset. A manual policy grants 0 of each. An asset
  * that the business does not take gets 0 too, because it may have taken it before. `without`: an address that will be
  * removed from the address book. Throws `Rejected` without a rate.
  */
@@ -35,7 +34,7 @@ export function wantedGrants(
   if (business.network === 'sandbox') return [];
   const issuedAt = app.now();
   const book = addressBook(app.store, business).filter(({ id }) => id !== without);
-  return SIGNED_ASSETS.map((asset) => ({
+  return ASSETS.map((asset) => ({
     network: business.network,
     accountNo: business.accountNo,
     asset: asset.symbol,

@@ -3,7 +3,6 @@
  * The operator's client does not make such an approval, and the signer refuses it.
  */
 
-import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { EvmChain } from '../../domain/evm.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
@@ -78,9 +77,6 @@ export function moneroFeeLimit({
   const limit = BigInt(weight) * MONERO_FEE_PER_WEIGHT_MAX;
   return limit < MONERO_FEE_MAX ? limit : MONERO_FEE_MAX;
 }
-
-/** The assets that a policy may pay out. Limits are granted for each of them. */
-export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ chain }) => isUtxo(chain) || chain === 'XMR');
 
 /** More than any fee, for simulated transactions, whose coins are worthless. */
 export const FEE_UNLIMITED = 1n << 256n;

@@ -9,6 +9,7 @@ import {
   wantedGrants,
 } from '../../../daemon/app/withdrawals/grants.ts';
 import { addAddress, addressBook, policyFor } from '../../../daemon/app/withdrawals/policy.ts';
+import { ASSETS } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { MANUAL, type Policy } from '../../../daemon/domain/policy.ts';
 import type { PolicyGrant, Signer } from '../../../daemon/wallet/signer/port.ts';
@@ -54,8 +55,8 @@ it('a policy by hand ends what was granted, and is not set without', async () =>
   expect(await codeOf(changePolicyGranted(bench.app, business(), MANUAL, []))).toBe('policy.grants');
   expect(policyFor(bench.app.store, business()).mode).toBe('automatic');
   await set(MANUAL);
-  expect(granted.slice(-4)).toMatchObject(
-    ['BTC', 'BCH', 'LTC', 'XMR'].map((asset) => ({ asset, perWithdrawal: '0', perDay: '0' })),
+  expect(granted.slice(-ASSETS.length)).toMatchObject(
+    ASSETS.map(({ symbol }) => ({ asset: symbol, perWithdrawal: '0', perDay: '0' })),
   );
   expect(policyFor(bench.app.store, business()).mode).toBe('manual');
 });
@@ -63,9 +64,9 @@ it('a policy by hand ends what was granted, and is not set without', async () =>
 it('what the business takes no more is taken back too', async () => {
   await set(AUTOMATIC);
   const nothing = { perWithdrawal: '0', perDay: '0' };
-  expect(granted).toMatchObject([{ asset: 'BTC' }, ...['BCH', 'LTC', 'XMR'].map((asset) => ({ asset, ...nothing }))]);
+  const all = ASSETS.map(({ symbol }) => ({ asset: symbol, ...nothing }));
+  expect(granted).toMatchObject([{ asset: 'BTC' }, ...all.slice(1)]);
   const one = { ...business(), enabled: [] };
-  const all = ['BTC', 'BCH', 'LTC', 'XMR'].map((asset) => ({ asset, ...nothing }));
   expect(wantedGrants(bench.app, one, MANUAL)).toMatchObject(all);
   expect(wantedGrants(bench.app, one, AUTOMATIC)).toMatchObject(all);
 });
@@ -95,7 +96,7 @@ it('an address that leaves the book leaves what the wallet may pay', async () =>
   expect(await codeOf(removeAddressGranted(bench.app, id, signed(still)))).toBe('policy.grants');
   expect(addressBook(bench.app.store, business())).toHaveLength(2);
   await removeAddressGranted(bench.app, id, signed(grants));
-  expect(granted.at(-4)).toMatchObject({ asset: 'BTC', addresses: [stays] });
+  expect(granted.at(-ASSETS.length)).toMatchObject({ asset: 'BTC', addresses: [stays] });
   expect(addressBook(bench.app.store, business()).map(({ address }) => address)).toEqual([stays]);
 });
 

@@ -1,5 +1,6 @@
 /** What the operator's program grants: limits that are what was asked for, shown in coins and in dollars. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ASSETS } from '../../../daemon/domain/assets.ts';
 import { type AskedPolicy, GrantReview } from '../../../daemon/operator/grants.ts';
 import type { Authorize } from '../../../daemon/operator/review.ts';
 import { authorized } from '../../../daemon/wallet/operator-keys.ts';
@@ -14,11 +15,13 @@ const RATES = [
   { network: 'regtest', crypto: 'BTC', usd: '50000' },
   { network: 'mainnet', crypto: 'LTC', usd: 1 },
 ];
+/** The other coins. */
+const REST = ASSETS.map(({ symbol }) => symbol).filter((symbol) => symbol !== 'LTC' && symbol !== 'BTC');
+const NOTHING = (symbol: string): string => `${symbol}: nothing without asking`;
 const grants = (): PolicyGrant[] => [
   { ...common(), asset: 'LTC', perWithdrawal: '200000000', perDay: '1000000000' },
   { ...common(), asset: 'BTC', perWithdrawal: '400000', perDay: '2000000' },
-  { ...common(), asset: 'BCH', perWithdrawal: '0', perDay: '0' },
-  { ...common(), asset: 'XMR', perWithdrawal: '0', perDay: '0' },
+  ...REST.map((asset) => ({ ...common(), asset, perWithdrawal: '0', perDay: '0' })),
 ];
 const common = () => ({ network: 'regtest' as const, accountNo: 0, addresses: null as string[] | null, issuedAt: NOW });
 
@@ -45,8 +48,7 @@ it('are shown in coins and dollars, each and in total', () => {
       'BTC: up to 0.004 BTC (200 USD) for one withdrawal, 0.02 BTC (1000 USD) in 24 hours with fees',
       "  at 1 BTC = 50000 USD, by the service's word",
       '  to any address',
-      'BCH: nothing without asking',
-      'XMR: nothing without asking',
+      ...REST.map(NOTHING),
       'In total the wallet will sign up to 2000 USD in 24 hours without asking: each coin',
       'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
       '',
@@ -62,7 +64,7 @@ it('name every address', () => {
 it('by hand are nothing of each coin', () => {
   const nothing = grants().map((grant) => ({ ...grant, perWithdrawal: '0', perDay: '0' }));
   expect(review(nothing, { mode: 'manual' }).text()).toBe(
-    'regtest, account 0\nLTC: nothing without asking\nBTC: nothing without asking\nBCH: nothing without asking\nXMR: nothing without asking\n',
+    `${['regtest, account 0', ...['LTC', 'BTC', ...REST].map(NOTHING)].join('\n')}\n`,
   );
 });
 

@@ -7,7 +7,7 @@ import { Transaction } from 'bitcoinjs-lib';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
-import type { Network } from '../../../daemon/domain/assets.ts';
+import { ASSETS, type Network } from '../../../daemon/domain/assets.ts';
 import type { AccountKey, Branch } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { Coin, UtxoPlan } from '../../../daemon/domain/spend.ts';
@@ -15,7 +15,6 @@ import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import { SIGNED_ASSETS } from '../../../daemon/wallet/signer/limits.ts';
 import type { Approval, ApprovalPurpose, Grant, Intent, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
@@ -143,7 +142,7 @@ export function byPolicy(uuid: string): UtxoOrder {
 
 /** The limits of an account in every coin that the signer limits. */
 export const limitGrants = (accountNo: number, units: string, issuedAt = Date.now()) =>
-  SIGNED_ASSETS.map(({ symbol }) => ({
+  ASSETS.map(({ symbol }) => ({
     network: 'regtest' as const,
     accountNo,
     asset: symbol,
