@@ -22,10 +22,11 @@ export class HomeComputer {
     this.passphrase = ['--passphrase-file', passphraseFile];
   }
 
-  static async make(): Promise<HomeComputer> {
+  /** `passphrase`: of the wallet that it has, or makes. */
+  static async make(passphrase = 'correct horse battery staple'): Promise<HomeComputer> {
     const folder = await mkdtemp(join(tmpdir(), 'countinghouse-home-'));
     const file = join(folder, 'passphrase');
-    await writeFile(file, 'correct horse battery staple');
+    await writeFile(file, passphrase);
     return new HomeComputer(folder, file);
   }
 
@@ -34,11 +35,16 @@ export class HomeComputer {
     return cli(this.folder, ['--server', SERVER, '--yes', ...argv]);
   }
 
-  /** The same, with the passphrase; it must succeed. */
-  async done(...argv: string[]): Promise<string> {
-    const { code, out, err } = await this.run(...argv, ...this.passphrase);
+  /** The same; it must succeed. */
+  async ran(...argv: string[]): Promise<string> {
+    const { code, out, err } = await this.run(...argv);
     expect(err.includes('error:') ? err : code).toBe(0);
     return out;
+  }
+
+  /** The same, with the passphrase. */
+  done(...argv: string[]): Promise<string> {
+    return this.ran(...argv, ...this.passphrase);
   }
 
   /** `call`: the operator's on the server itself. */
@@ -64,11 +70,16 @@ export class HomeComputer {
     return JSON.parse(await this.done('--json', ...made));
   }
 
+  /** Of what is kept for the server. */
+  get serverFolder(): string {
+    return join(this.folder, 'servers', SERVER);
+  }
+
   /** Signs for the server, and opens the wallet by itself. */
   async connect(): Promise<void> {
     const [, path = ''] = this.passphrase;
     this.#signing = await signAtHome({
-      folder: join(this.folder, 'servers', SERVER),
+      folder: this.serverFolder,
       release: 'test',
       autoLockMinutes: 0,
       log: () => {},
