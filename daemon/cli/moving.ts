@@ -194,44 +194,53 @@ async function paymentStep(call: Call, businesses: readonly Business[]): Promise
   });
 }
 
-/** Tokens leave before the coin that pays for their gas. */
+/** Tokens leave before the coin that pays for their gas. Money that is worth less than its fee stays. */
 async function moneyStep(call: Call, businesses: readonly Business[], isHere: boolean): Promise<Step> {
-  const held = businesses.map((business) => ({ business, balances: heldBy(business) }));
-  const left = held.filter(({ balances }) => balances.length > 0);
-  const texts = left.map(({ business, balances }) => `${business.name}: ${balances.map(balanceText).join(', ')}`);
-  const commands = left.flatMap(({ business, balances }) =>
-    balances
-      .filter((one) => isNext(one, balances))
+  const held = await Promise.all(businesses.map((business) => heldBy(call, business)));
+  const left = held.filter(({ moves }) => moves.length > 0);
+  const commands = left.flatMap(({ business, moves }) =>
+    moves
+      .filter((one) => isNext(one, moves))
       .map(({ crypto }) => here(`withdrawal sweep ${business.id} ${crypto} ADDRESS`)),
   );
   const missing = [];
-  if (left.some(({ balances }) => balances.some(isTokenBalance))) {
+  if (left.some(({ moves }) => moves.some(isTokenBalance))) {
     for (const { needs, business_id } of (await call('gas.status', {})).desks) {
-      if (needs && businesses.some(({ id }) => id === business_id)) missing.push(needs.text);
+      const owner = businesses.find(({ id }) => id === business_id);
+      if (needs && owner) missing.push(`${owner.name} ${needs.text}`);
     }
   }
   const waits = isHere
-    ? 'Only confirmed money leaves; what its network fee would eat up stays.'
+    ? 'Only confirmed money leaves.'
     : 'It came to an address of the old words after they were taken away: put the wallet back, unlock it, and sweep it.';
+  const texts = left.map(({ business, moves }) => amountsText(business, moves));
   const why = [...texts, ...missing, waits].map((text) => text.replace(/\.$/, '')).join('. ');
-  return emptyStep('money', left.length, 'No money is left', {
+  const stays = held.flatMap(({ business, stays }) => (stays.length > 0 ? [amountsText(business, stays)] : []));
+  const but = stays.length > 0 ? ` but what is worth less than its fee, and stays (${stays.join('; ')})` : '';
+  return emptyStep('money', left.length, `No money is left${but}`, {
     why: `${why}. ADDRESS is one of the new business, as \`signer move\` at home shows it.`,
     commands: left.length > 0 ? [...commands, here('withdrawal approve NUMBER')] : [],
   });
 }
+
+const amountsText = ({ name }: Business, balances: readonly Balance[]): string =>
+  `${name}: ${balances.map(balanceText).join(', ')}`;
 
 const isTokenBalance = ({ crypto }: Balance): boolean => {
   const asset = findAsset(crypto);
   return asset !== undefined && isToken(asset.symbol);
 };
 
-/** The balances of a business by the server's own keys. */
-function heldBy(business: Business): Balance[] {
-  const own = ownCoins(
+/** The balances of a business by the server's own keys: those that can move, now or later, and those that stay. */
+async function heldBy(call: Call, business: Business) {
+  const cryptos = ownCoins(
     business,
     business.balances.map(({ crypto }) => crypto),
   );
-  return business.balances.filter((one) => own.includes(one.crypto) && isShown(one));
+  const own = business.balances.filter((one) => cryptos.includes(one.crypto) && isShown(one));
+  const { cryptos: leftovers } = await call('business.leftovers', { business: `${business.id}` });
+  const isLeft = ({ crypto, locked }: Balance): boolean => locked === null && leftovers.includes(crypto);
+  return { business, moves: own.filter((one) => !isLeft(one)), stays: own.filter(isLeft) };
 }
 
 /** Whether it can be swept now: it is there, and no token waits for it as gas. */

@@ -115,6 +115,8 @@ export const OPERATOR = {
   ),
 
   'business.list': reads(Nothing, z.object({ businesses: z.array(BusinessShape) })),
+  /** The coins of its balances of which a withdrawal of everything would move nothing now, because its fee would be more than that. */
+  'business.leftovers': reads(z.strictObject({ business: BusinessRef }), z.object({ cryptos: z.array(z.string()) })),
   /** The number of the next account of a network, from which its keys are derived. */
   'business.nextAccount': reads(
     z.strictObject({ network: z.enum(NETWORKS) }),

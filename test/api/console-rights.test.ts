@@ -48,6 +48,7 @@ const OF_COUNTER = [
 /** Of every reading method that needs parameters, such as find nothing. */
 const SAMPLES: Partial<Record<Method, object>> = {
   'link.show': { link: ABSENT },
+  'business.leftovers': { business: '1' },
   'business.nextAccount': { network: 'sandbox' },
   'invoice.show': { invoice: ABSENT },
   'counter.sale': { invoice: ABSENT },

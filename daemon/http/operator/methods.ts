@@ -19,6 +19,7 @@ import { birthdayAtHeight, changeBusiness, needPast, nextAccountNo } from '../..
 import { addClient, changeClient, endClient } from '../../app/shops/clients.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { addApiKey, endApiKey } from '../../app/shops/keys.ts';
+import { leftoversOf } from '../../app/withdrawals/leftovers.ts';
 import { requestRefund } from '../../app/withdrawals/refund.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
@@ -81,6 +82,9 @@ export const METHODS: Methods = {
   'alert.test': async ({ extra }) => ({ channels: await extra.testAlerts() }),
 
   'business.list': ({ app }) => ({ businesses: app.directory.businesses().map((one) => businessJson(app, one)) }),
+  'business.leftovers': async ({ app }, { business }) => ({
+    cryptos: await leftoversOf(app, findBusiness(app, business)),
+  }),
   'business.nextAccount': ({ app }, { network }) => ({ account_no: nextAccountNo(app, network) }),
   'business.add': addNewBusiness,
   'business.change': async ({ app }, params) => {

@@ -33,6 +33,7 @@ business.add            changes  page     -         spends
 business.brand          changes  page     -         -
 business.change         changes  page     -         -
 business.keyImages      changes  page     -         -
+business.leftovers      reads    page     -         -
 business.list           reads    page     -         -
 business.nextAccount    reads    page     -         -
 client.add              changes  page     -         -
