@@ -6,13 +6,13 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Step } from '../../daemon/cli/moving-home.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { signAtHome } from '../../daemon/home/signing.ts';
 import { freePort, hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
+import { commandOf, type Moving, ran, stepOf, walletFiles } from './moving-kit.ts';
 
 const COIN = 100_000_000n;
 const MATURE = 12;
@@ -27,11 +27,6 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('a
   let destination: string;
   const running: Awaited<ReturnType<typeof signAtHome>>[] = [];
 
-  const ran = async (dataDir: string, ...argv: string[]): Promise<string> => {
-    const { code, out, err } = await cli(dataDir, ['--yes', ...argv]);
-    expect(err.includes('error:') ? err : code).toBe(0);
-    return out;
-  };
   const passphrase = () => ['--passphrase-file', join(home, 'passphrase')];
   const onOld = (...argv: string[]) => ran(old.dataDir, ...argv);
   const atHome = (...argv: string[]) => ran(home, '--server', 'shop', ...argv);
@@ -47,20 +42,8 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('a
     });
     running.push(signing);
   };
-  type Moving = { side: string; next: string | null; steps: Step[] };
   const oldMove = async (): Promise<Moving> => JSON.parse(await onOld('--json', 'signer', 'move'));
   const homeMove = async (): Promise<Moving> => JSON.parse(await atHome('--json', 'signer', 'move'));
-  const stepOf = ({ steps }: Moving, name: string): Step => {
-    const found = steps.find(({ step }) => step === name);
-    expect(found, name).toBeDefined();
-    return found!;
-  };
-  /** The words of a command that a step names for here, without the program. */
-  const commandOf = (step: Step, at = 0): string[] => {
-    const { at: place, command } = step.commands[at]!;
-    expect(place).toBe('here');
-    return command.replace('countinghouse ', '').replace('--server shop ', '').split(' ');
-  };
   const payOld = async (ltc: bigint): Promise<void> => {
     await node.pay([{ address: paidAddress, units: ltc * COIN }]);
     await node.mine(MATURE);
@@ -93,8 +76,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('a
       if (items.length !== deposits || !slug) return false;
       return (await call('invoice.show', { invoice: slug })).invoice.credits.every(({ confirmed }) => confirmed);
     });
-  const vaultFiles = async (): Promise<string[]> =>
-    (await readdir(join(old.dataDir, 'vault'))).filter((name) => /^(wallet\.json|signer-journal\.)/.test(name));
+  const vaultFiles = (): Promise<string[]> => walletFiles(old.dataDir);
 
   beforeAll(async () => {
     buildConsole();
