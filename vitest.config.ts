@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { startsBundles } from './test/support/bundles.ts';
 
-/** Those that last longest, in this order: begun last, they would go on alone at the end. */
+/** Those that last longest, in this order, of each project: begun last, they would go on alone at the end. */
 const FIRST = [
   'simulation/',
   'e2e/launch',
@@ -22,7 +22,9 @@ class LongestFirst extends BaseSequencer {
       const found = FIRST.findIndex((part) => moduleId.includes(`/test/${part}`));
       return found < 0 ? FIRST.length : found;
     };
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+    const project = ({ project: { name } }: TestSpecification): number => (name === 'alone' ? 0 : 1);
+    // a process ends where the next file is one of the other project
+    return (await super.sort(files)).sort((a, b) => project(a) - project(b) || rank(a) - rank(b));
   }
 }
 
@@ -32,28 +34,34 @@ const PICTURES = process.env.CONSOLE_PICTURES
   : null;
 
 /**
- * Files that share their processes and the modules loaded there, which is faster. They change nothing for each other, replace
- * no module, and measure no turn of the event loop.
+ * Files with a process of their own: they replace a module, change the process's user or its clock, measure memory or turns of the
+ * event loop, or set a variable that a library reads once. All others share processes and the modules loaded there: the service's take
+ * two seconds. They change nothing for each other.
  */
-const ROOMS = ['config', 'domain', 'http', 'operator', 'payment-page', 'rates', 'store', 'web', 'workers'];
-const SHARING = [
-  'test/api/!(rates-sources).test.ts',
-  'test/unit/app/!(ingest-hostile|maintenance|withdraw-reworded).test.ts',
-  ...ROOMS.map((room) => `test/unit/${room}/*.test.ts`),
-];
+const ALONE = [
+  'adapters/{electrum-servers,evm-hostile,hostile}',
+  'api/rates-sources',
+  'e2e/{desktop-*,keychain,launch,page-network,signer-home-killed,signer-service}',
+  'simulation/*',
+  'unit/app/{ingest-hostile,maintenance,withdraw-reworded}',
+  'unit/{cli-request,cli-signer-folder,turns}',
+  'unit/desktop/{servers,shell}',
+  'unit/wallet/{signer-journal-room,signer-service}',
+].map((name) => `test/${name}.test.ts`);
 
 export default defineConfig({
   plugins: [startsBundles()],
   test: {
     globalSetup: 'test/support/bundles.ts',
     projects: [
-      { extends: true, test: { name: 'sharing', include: PICTURES ? [] : SHARING, isolate: false } },
+      { extends: true, test: { name: 'alone', include: PICTURES ?? ALONE } },
       {
         extends: true,
         test: {
-          name: 'alone',
-          include: PICTURES ?? ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARING],
+          name: 'sharing',
+          include: PICTURES ? [] : ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          isolate: false,
         },
       },
     ],

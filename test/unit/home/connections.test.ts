@@ -9,7 +9,9 @@ import { dial, joinServer } from '../../../daemon/home/dial.ts';
 import { readServer } from '../../../daemon/home/place.ts';
 import type { MachinesOptions } from '../../../daemon/http/machines/machines.ts';
 import { until } from '../../support/until.ts';
-import { away, connected, homeOf, serverIn, stage } from './home-kit.ts';
+import { away, connected, homeOf, serverIn, stage, stageEach } from './home-kit.ts';
+
+stageEach();
 
 const FINGERPRINT = '73c5da0a';
 const ABOUT = { release: 'test', fingerprint: null, backupKey: null };

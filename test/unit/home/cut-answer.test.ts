@@ -15,7 +15,9 @@ import { serveServer } from '../../../daemon/wallet/signer/service.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { isSampled, REPEAT, sampleOf } from '../../support/sample.ts';
 import { PASSPHRASE, payment, walletFolder } from '../wallet/signer-kit.ts';
-import { away, connected, homeOf, journalOf, serverIn, stage, tunnel, walletAtHome } from './home-kit.ts';
+import { away, connected, homeOf, journalOf, serverIn, stage, stageEach, tunnel, walletAtHome } from './home-kit.ts';
+
+stageEach();
 
 /** Of the bytes at which it ends, one of so many is tried in a run. */
 const ONE_OF = 4;

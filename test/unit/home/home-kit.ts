@@ -28,15 +28,18 @@ const echo: Answering = async (method, params) => ({ status: 200, body: { method
 /** Of the test that runs. `undo`: what ends it, the latest first. */
 export const stage = { root: '', clock: 0, undo: [] as (() => Promise<unknown> | unknown)[] };
 
-beforeEach(async () => {
-  const root = await mkdtemp(join(tmpdir(), 'home-'));
-  stage.root = root;
-  stage.clock = Date.now();
-  stage.undo = [() => rm(root, { recursive: true, force: true })];
-});
-afterEach(async () => {
-  for (const one of stage.undo.reverse()) await one();
-});
+/** Call once in a test file. */
+export function stageEach(): void {
+  beforeEach(async () => {
+    const root = await mkdtemp(join(tmpdir(), 'home-'));
+    stage.root = root;
+    stage.clock = Date.now();
+    stage.undo = [() => rm(root, { recursive: true, force: true })];
+  });
+  afterEach(async () => {
+    for (const one of stage.undo.reverse()) await one();
+  });
+}
 
 const listening = async (server: HttpServer | ReturnType<typeof createTcp>): Promise<string> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

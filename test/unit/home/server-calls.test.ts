@@ -3,7 +3,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import { ServerCalls } from '../../../daemon/home/call.ts';
 import type { Answering } from '../../../daemon/http/machines/machines.ts';
-import { homeOf, serverIn, stage, tunnel, walletAtHome } from './home-kit.ts';
+import { homeOf, serverIn, stage, stageEach, tunnel, walletAtHome } from './home-kit.ts';
+
+stageEach();
 
 const NOTHING_KNOWN = {
   valid: true,

@@ -19,10 +19,13 @@ import {
   serverIn,
   signing,
   stage,
+  stageEach,
   tunnel,
   unlock,
   walletAtHome,
 } from './home-kit.ts';
+
+stageEach();
 
 describe('an invitation', () => {
   it('is typed with any case, with or without dashes, and a wrong character is seen before anything is sent', async () => {

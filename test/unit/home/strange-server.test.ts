@@ -16,7 +16,20 @@ import { serveServer } from '../../../daemon/wallet/signer/service.ts';
 import { LINE_BYTES_MAX } from '../../../daemon/wallet/signer/wire.ts';
 import { until } from '../../support/daemon.ts';
 import { codeOf, coin, payment } from '../wallet/signer-kit.ts';
-import { away, connected, homeOf, serverIn, signing, stage, tunnel, unlock, walletAtHome } from './home-kit.ts';
+import {
+  away,
+  connected,
+  homeOf,
+  serverIn,
+  signing,
+  stage,
+  stageEach,
+  tunnel,
+  unlock,
+  walletAtHome,
+} from './home-kit.ts';
+
+stageEach();
 
 const ABOUT = { release: 'test', fingerprint: null, backupKey: null };
 

@@ -20,7 +20,9 @@ import { LINE_BYTES_MAX, Request } from '../../../daemon/wallet/signer/wire.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 import { fakeIo } from '../cli-kit.ts';
 import { byPolicy, codeOf, grantOf, hex, limitGrants, PASSPHRASE, payment, SEED, WORDS } from '../wallet/signer-kit.ts';
-import { away, connected, homeOf, serverIn, signing, stage, unlock, walletAtHome } from './home-kit.ts';
+import { away, connected, homeOf, serverIn, signing, stage, stageEach, unlock, walletAtHome } from './home-kit.ts';
+
+stageEach();
 
 type Thief = Awaited<ReturnType<typeof takenOver>>;
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { identityText, journalKey, openIdentityText } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
@@ -29,6 +29,7 @@ type Order = UtxoOrder;
 const HOUR = 3_600_000;
 let now = Date.UTC(2030, 0);
 useClock(() => now);
+afterAll(() => useClock(Date.now));
 
 let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let session: Session;

@@ -8,6 +8,7 @@ import { codeOf, coin, own, PASSPHRASE, payment, useClock, walletFolder } from '
 
 const NOW = Date.UTC(2030, 0);
 useClock(() => NOW);
+afterAll(() => useClock(Date.now));
 const COINS = 6;
 const UNITS = 10_000_000n;
 

@@ -24,6 +24,7 @@ let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let session: Session;
 let now = Date.UTC(2030, 0);
 useClock(() => now);
+afterAll(() => useClock(Date.now));
 beforeAll(async () => {
   wallet = await walletFolder();
   session = await Session.open(wallet.folder, PASSPHRASE, () => now);

@@ -44,6 +44,7 @@ const COIN = 10n ** 12n;
 const FEE = COIN / 1_000n;
 const now = Date.UTC(2030, 0);
 useClock(() => now);
+afterAll(() => useClock(Date.now));
 
 const account = accountKey(SEED, 'XMR', 'regtest', 0);
 const stranger = accountKey(Buffer.alloc(64, 9), 'XMR', 'regtest', 0);
