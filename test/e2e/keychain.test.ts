@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { forgetKeychain, readKeychain, writeKeychain } from '../../daemon/wallet/signer/keychain.ts';
 import { KeychainCommands, keychainOf } from '../../main/keychain.ts';
+import { bundled } from '../support/bundles.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
 import { PASSPHRASE } from '../support/shop.ts';
@@ -13,7 +14,6 @@ import { cheapWallet } from '../support/wallet.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { BUS_VARIABLE, DesktopSession, hasKeychain } from './keychain-kit.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 type Wallet = Result<'wallet.status'>['wallet'];
 
 if (hasKeychain) {
@@ -76,7 +76,7 @@ if (hasKeychain) {
 
     it('is put there and taken out by the desktop program, too', async () => {
       const env = { ...process.env, COUNTINGHOUSE_DATA_DIR: service.dataDir };
-      const commands = new KeychainCommands([process.execPath, join(ROOT, 'daemon', 'cli.ts')], env);
+      const commands = new KeychainCommands([process.execPath, await bundled('daemon/cli.ts')], env);
       const desktop = keychainOf(commands, wallet);
       expect(await desktop.forget()).toMatchObject({ state: 'locked', unlock: 'prompt' });
       expect(await readKeychain(entry())).toBeNull();

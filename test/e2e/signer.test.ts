@@ -18,10 +18,9 @@ import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
 import { bundled } from '../support/bundles.ts';
-import { payment, soon, useSeed } from '../unit/wallet/signer-kit.ts';
+import { payment, SEED, soon, useSeed } from '../unit/wallet/signer-kit.ts';
 import type { HostRequest } from './signer-host.ts';
 
-const HOST = new URL('./signer-host.ts', import.meta.url).pathname;
 const PASSPHRASE = 'Nobody-else-has-this-passphrase';
 const NEW_PASSPHRASE = 'Nor-does-anybody-have-this-one';
 const CONFIG = 'port = 0\n[rates]\nsources = []\n[sandbox]\nblock_seconds = 0\n[payments]\naddress_pool = 20\n';
@@ -130,11 +129,13 @@ beforeAll(async () => {
   })) {
     await writeFile(join(outside, name), secret);
   }
-  host = fork(HOST, [dataDir], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], serialization: 'advanced' });
+  const program = await bundled('test/e2e/signer-host.ts');
+  host = fork(program, [dataDir], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], serialization: 'advanced' });
   for (const stream of [host.stdout, host.stderr]) stream?.on('data', (chunk: Buffer) => (logs += chunk));
   await once(host, 'message');
 });
 afterAll(async () => {
+  useSeed(SEED);
   host.disconnect();
   await once(host, 'exit');
   await rm(dataDir, { recursive: true });

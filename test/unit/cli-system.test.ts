@@ -14,9 +14,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { untilServing } from '../../daemon/cli/service/system.ts';
 import type { Session } from '../../daemon/cli/session.ts';
+import { bundled } from '../support/bundles.ts';
 
 const NOBODY = 65_534;
 let folder: string;
@@ -55,8 +56,11 @@ if (process.getuid?.() === 0) {
     const run = (text: string): string =>
       execFileSync(process.execPath, ['--input-type=module', '-e', text], { encoding: 'utf8' }).trim();
 
+    let entry: string;
+    beforeAll(async () => {
+      entry = await bundled('daemon/cli.ts');
+    });
     const cli = (...args: string[]) => {
-      const entry = join(import.meta.dirname, '../../daemon/cli.ts');
       return spawnSync(process.execPath, [entry, '--data-dir', folder, ...args], { encoding: 'utf8', env: {} });
     };
     /** What of the folder is not of the service's user, but for the words. */

@@ -7,9 +7,9 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { Store } from '../../daemon/store/store.ts';
+import { bundled } from '../support/bundles.ts';
 import { cheapWallet } from '../support/wallet.ts';
 
-const CLI = join(import.meta.dirname, '../../daemon/cli.ts');
 const DATABASE = 'countinghouse.db';
 const WORDS = `${'abandon '.repeat(11)}about`;
 const ROWS = 4_000;
@@ -21,7 +21,9 @@ const FILE_BLOCKS = 4_000;
 
 let folder: string;
 let data: string;
+let program: string;
 beforeAll(async () => {
+  program = await bundled('daemon/cli.ts');
   folder = mkdtempSync(join(tmpdir(), 'full-disk-'));
   data = join(folder, 'data');
   await (await Store.open(data)).close();
@@ -52,9 +54,9 @@ function shell(script: string, namespace: string[] = []): string {
   const full = namespace.length > 0 ? `mount -t tmpfs -o size=${DISK_KB}k tmpfs "$DATA"` : `ulimit -f ${FILE_BLOCKS}`;
   const fill = namespace.length > 0 ? `${full}; cp -R "$FROM/." "$DATA"` : `cp -R "$FROM/." "$DATA"; ${full}`;
   const text = `cli() { "$NODE" "$CLI" --data-dir "$DATA" "$@" 2>&1; echo "= $?"; }\n${fill}\n${script}`;
-  const [program, ...args] = [...namespace, 'sh', '-c', text];
-  const env = { PATH: process.env.PATH, HOME: folder, NODE: process.execPath, CLI, FROM: data, DATA: copy };
-  return spawnSync(program!, args, { encoding: 'utf8', env }).stdout;
+  const [first, ...args] = [...namespace, 'sh', '-c', text];
+  const env = { PATH: process.env.PATH, HOME: folder, NODE: process.execPath, CLI: program, FROM: data, DATA: copy };
+  return spawnSync(first!, args, { encoding: 'utf8', env }).stdout;
 }
 
 const UNTOUCHED = `cmp "$FROM/${DATABASE}" "$DATA/${DATABASE}" && ls -A "$DATA" | tr '\n' ' '`;
