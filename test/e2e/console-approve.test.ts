@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SignedGasGrant } from '../../daemon/app/gas/plans.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { limitsHeldIn } from '../../daemon/wallet/signer/register.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { chromiumTitle, hasChromium, launchChromium, type Windows } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
@@ -34,7 +34,7 @@ describe.skipIf(!hasLitecoind || !hasChromium)(title, () => {
   let node: Litecoind;
   let service: TestDaemon;
   let operator: Operator;
-  let browser: Browser;
+  let browser: Windows;
   let page: Page;
   const errors: string[] = [];
 

@@ -1,8 +1,8 @@
 /** The console in a real browser: one daemon on its sandbox, one Chromium, and windows that notice every complaint. */
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { launchChromium, type Windows } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
@@ -28,13 +28,13 @@ type Call = ReturnType<typeof strictCaller>;
 
 export class Console {
   readonly daemon: TestDaemon;
-  readonly browser: Browser;
+  readonly browser: Windows;
   readonly call: Call;
   readonly #contexts: BrowserContext[] = [];
   /** What pages and the browser complained about. */
   readonly complaints: string[] = [];
 
-  private constructor(daemon: TestDaemon, browser: Browser) {
+  private constructor(daemon: TestDaemon, browser: Windows) {
     this.daemon = daemon;
     this.browser = browser;
     this.call = strictCaller(daemon.dataDir);

@@ -357,9 +357,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
       'Looks like Sup\ufffdplier \ufffd, and is not',
     );
     await lies.show('withdrawals/forwarding/new', answers);
-    expect(await page.getByRole('combobox', { name: 'Address' }).locator('option').nth(1).textContent()).toBe(
-      `Sup\ufffdplier \ufffd · ${OURS.slice(0, 10)}…`,
-    );
+    const shown = OURS.slice(0, 10);
+    const choice = page.getByRole('combobox', { name: 'Address' }).locator('option', { hasText: shown });
+    expect(await choice.textContent()).toBe(`Sup\ufffdplier \ufffd · ${shown}…`);
   });
 
   it('refunds to no address and no amount by what was said of others', async () => {

@@ -3,10 +3,11 @@
  * replaced by small parts: what the main process imports of it (a test mocks `electron`), the page's `require('electron')`, and a binding
  * in the place of its inter-process channel.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { build } from 'vite';
-import { launchChromium } from '../support/chromium.ts';
+import type { Page } from 'playwright-core';
+import { launchChromium, type Windows } from '../support/chromium.ts';
+import { builtOnce, consoleFiles } from '../support/console.ts';
 import { until } from '../support/daemon.ts';
 import { appEvents, electron, handlers, sent, served, windows } from '../unit/desktop/electron.ts';
 import type { Bridge } from './shell-specs.ts';
@@ -31,7 +32,7 @@ type Shown = { countinghouse: Bridge };
 export type Answer = { ok: boolean; status?: number; result?: unknown; error?: { code: string; message: string } };
 
 export type DesktopPage = {
-  browser: Browser;
+  browser: Windows;
   page: Page;
   /** Of the page. */
   errors: string[];
@@ -57,19 +58,8 @@ export async function openDesktop(home: string): Promise<DesktopPage> {
   const { app, protocol, session } = electron;
   const atStart = [app.enableSandbox, app.requestSingleInstanceLock, protocol.registerSchemesAsPrivileged];
   const once = [...atStart, session.defaultSession.webRequest.onBeforeRequest].map(({ mock }) => mock.calls.length);
-  const made = await build({
-    configFile: join(ROOT, 'main', 'vite.config.ts'),
-    mode: 'preload',
-    build: { write: false },
-  });
-  const { output } = made as { output: { code: string }[] };
-  const renderer = await build({ configFile: join(ROOT, 'renderer', 'vite.config.ts'), build: { write: false } });
-  const files = new Map(
-    (renderer as { output: { fileName: string; code?: string; source?: unknown }[] }).output.map((file) => [
-      `/${file.fileName}`,
-      Buffer.from((file.code ?? file.source) as string),
-    ]),
-  );
+  const preload = join(await builtOnce('preload', join('main', 'vite.config.ts'), 'preload'), 'preload.cjs');
+  const files = await consoleFiles();
   const { servePages } = await import('../../main/pages.ts');
   servePages(ROOT);
   const policy = (await served.get(SCHEME)!({ url: `${ORIGIN}/daemon/web/static/tokens.css`, method: 'GET' })).headers;
@@ -83,7 +73,7 @@ export async function openDesktop(home: string): Promise<DesktopPage> {
     asked.push(channel === CHANNELS.call ? String(input[0]) : channel);
     return handlers.get(channel)!({ senderFrame: frame, sender: { mainFrame: frame } }, ...input);
   });
-  await page.addInitScript(`${FAKE}\n(() => { ${output[0]!.code} })()`);
+  await page.addInitScript(`${FAKE}\n(() => { ${await readFile(preload, 'utf8')} })()`);
   await page.route(`${SHOWN}/**`, async (route) => {
     const body = files.get(new URL(route.request().url()).pathname);
     const type = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };

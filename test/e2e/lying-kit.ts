@@ -1,11 +1,9 @@
 /** The built console in real Chromium, and in the place of a service whatever a test answers: a thief who took one over says what he likes. */
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { build } from 'vite';
+import type { Page } from 'playwright-core';
 import type { Method, Params } from '../../daemon/contract/operator.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { launchChromium, type Windows } from '../support/chromium.ts';
+import { consoleFiles } from '../support/console.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const SHOWN = 'https://console.test';
 const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', png: 'image/png' };
 
@@ -48,23 +46,18 @@ export class Lost extends Error {}
 
 export class Lies {
   readonly page: Page;
-  readonly #browser: Browser;
+  readonly #browser: Windows;
   /** What the page asked for, in order. */
   readonly asked: { method: string; input: unknown }[] = [];
   #answers: Answers = {};
 
-  private constructor(browser: Browser, page: Page) {
+  private constructor(browser: Windows, page: Page) {
     this.#browser = browser;
     this.page = page;
   }
 
   static async open(): Promise<Lies> {
-    const configFile = join(ROOT, 'renderer', 'vite.config.ts');
-    const [made, browser] = await Promise.all([build({ configFile, build: { write: false } }), launchChromium()]);
-    const { output } = made as { output: { fileName: string; code?: string; source?: unknown }[] };
-    const files = new Map(
-      output.map(({ fileName, code, source }) => [`/${fileName}`, Buffer.from((code ?? source) as string)]),
-    );
+    const [files, browser] = await Promise.all([consoleFiles(), launchChromium()]);
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' });
     const page = await context.newPage();
     const lies = new Lies(browser, page);

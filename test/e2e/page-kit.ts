@@ -7,11 +7,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
 import { listening } from '../nodes/listening.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { launchChromium, type Windows } from '../support/chromium.ts';
 import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 export const WAIT_MS = 60_000;
@@ -133,9 +133,9 @@ export class Visit {
 /** A daemon and a browser, shared by the tests of a file. */
 export class Stage {
   readonly service: TestDaemon;
-  readonly browser: Browser;
+  readonly browser: Windows;
 
-  private constructor(service: TestDaemon, browser: Browser) {
+  private constructor(service: TestDaemon, browser: Windows) {
     this.service = service;
     this.browser = browser;
   }

@@ -4,9 +4,8 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { chromiumTitle, hasChromium, launchChromium, type Windows } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { electron } from '../unit/desktop/electron.ts';
 
@@ -57,7 +56,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('a page of the shell'), () => {
   /** Lets the page try; returns the ways that led out. */
   async function tried(args: readonly string[]): Promise<string[]> {
     heard.length = 0;
-    let browser: Browser | null = null;
+    let browser: Windows | null = null;
     try {
       browser = await launchChromium(args);
       const page = await browser.newPage();

@@ -8,11 +8,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NO_LIMITS } from '../api/client-kit.ts';
 import { strictCaller } from '../api/operator-raw.ts';
-import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { chromiumTitle, hasChromium, launchChromium, type Windows } from '../support/chromium.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { liveClient } from '../support/shop.ts';
 
@@ -20,7 +20,7 @@ const WAIT_MS = 45_000;
 
 describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), () => {
   let service: TestDaemon;
-  let browser: Browser;
+  let browser: Windows;
   let context: BrowserContext;
   let page: Page;
   /** What the browser complained about, and every address that it asked. */

@@ -1,8 +1,8 @@
 /** A tablet of the shop's network, whose browser gives a page over HTTP no WebCrypto, no locks and no clipboard. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
-import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { chromiumTitle, hasChromium, launchChromium, type Windows } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { faultsOf } from './page-kit.ts';
@@ -12,7 +12,7 @@ const ADDRESS = '10.20.30.40';
 const TABLET = { width: 800, height: 1100 };
 
 let daemon: TestDaemon;
-let browser: Browser;
+let browser: Windows;
 beforeAll(async () => {
   if (!hasChromium) return;
   buildConsole();

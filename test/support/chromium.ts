@@ -1,6 +1,6 @@
 /** Debian's Chromium for tests, without a window. */
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 
 const PROGRAM = '/usr/bin/chromium';
 /** Of the program's start and of everything that a test waits for in it: on a busy machine either takes long. */
@@ -11,18 +11,48 @@ export const hasChromium = existsSync(PROGRAM) || process.env.CI === 'true';
 export const chromiumTitle = (what: string): string =>
   hasChromium ? what : `${what} (skipped: apt-get install chromium)`;
 
-/** Starts it, with `more` arguments. It runs as whoever runs the tests, root too, and loads only pages that the tests serve. */
-export async function launchChromium(more: readonly string[] = []): Promise<Browser> {
-  const browser = await chromium.launch({
+/** What tests use of a browser. */
+export type Windows = Pick<Browser, 'newContext' | 'newPage' | 'close'>;
+
+const start = (more: readonly string[]): Promise<Browser> =>
+  chromium.launch({
     executablePath: PROGRAM,
     timeout: WAIT_MS,
+    handleSIGTERM: false,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', ...more],
   });
-  const newContext = browser.newContext.bind(browser);
-  browser.newContext = async (options) => {
-    const context = await newContext(options);
+
+/** The one without arguments of its own, for all files of this process. */
+let shared: Promise<Browser> | null = null;
+
+/** Ends with the process, which the runner ends by this signal. */
+async function startShared(): Promise<Browser> {
+  const browser = await start([]);
+  process.once('SIGTERM', () => void browser.close().finally(() => process.exit()));
+  return browser;
+}
+
+/**
+ * Windows of a browser, which share nothing with others' windows. With `more` arguments it is a browser of its own. It runs as whoever
+ * runs the tests, root too, and loads only pages that the tests serve.
+ */
+export async function launchChromium(more: readonly string[] = []): Promise<Windows> {
+  const isShared = more.length === 0;
+  if (isShared) shared ??= startShared();
+  const browser = await (isShared ? shared! : start(more));
+  const contexts: BrowserContext[] = [];
+  const newContext: Browser['newContext'] = async (options) => {
+    const context = await browser.newContext(options);
     context.setDefaultTimeout(WAIT_MS);
+    contexts.push(context);
     return context;
   };
-  return browser;
+  return {
+    newContext,
+    newPage: async (options) => (await newContext(options)).newPage(),
+    close: async () => {
+      await Promise.all(contexts.map((context) => context.close()));
+      if (!isShared) await browser.close();
+    },
+  };
 }
