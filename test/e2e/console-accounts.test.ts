@@ -20,7 +20,7 @@ import { readEvmWatchOnly } from '../../daemon/wallet/watch-only-evm.ts';
 import { cameraOf, showCodes } from '../support/camera.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
-import { faultsOf, overhangOf } from './page-kit.ts';
+import { faultsOf, overhangOf, rulesIn } from './page-kit.ts';
 import { instead, listen } from './stand-in.ts';
 
 const PICTURES = process.env.ACCOUNT_PICTURES;
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('accounts of another wallet in the c
         await page.emulateMedia({ colorScheme });
         if (PICTURES)
           await page.screenshot({ path: `${PICTURES}/${name}-${width}-${colorScheme}.png`, fullPage: true });
-        expect([name, width, await faultsOf(page)]).toEqual([name, width, []]);
+        expect([name, width, await faultsOf(page, rulesIn(colorScheme))]).toEqual([name, width, []]);
         expect([name, width, await overhangOf(page)]).toEqual([name, width, 0]);
       }
     }

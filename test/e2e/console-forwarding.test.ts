@@ -6,7 +6,7 @@ import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { stranger } from '../support/money.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
-import { faultsOf, overhangOf } from './page-kit.ts';
+import { faultsOf, overhangOf, rulesIn } from './page-kit.ts';
 
 const PICTURES = process.env.FORWARDING_PICTURES;
 const COLD = stranger('LTC', 700);
@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
         await page.setViewportSize({ width, height: 860 });
         if (PICTURES)
           await page.screenshot({ path: `${PICTURES}/${name}-${width}-${colorScheme}.png`, fullPage: true });
-        expect([name, width, await faultsOf(page)]).toEqual([name, width, []]);
+        expect([name, width, await faultsOf(page, rulesIn(colorScheme))]).toEqual([name, width, []]);
         expect([name, width, await overhangOf(page)]).toEqual([name, width, 0]);
       }
     }

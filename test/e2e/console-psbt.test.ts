@@ -18,7 +18,7 @@ import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { litecoinConfig, startTestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
-import { faultsOf, overhangOf } from './page-kit.ts';
+import { faultsOf, overhangOf, rulesIn } from './page-kit.ts';
 
 const PICTURES = process.env.PSBT_PICTURES;
 const WIDTHS = PICTURES ? [1280, 390, 320] : [1280, 320];
@@ -122,7 +122,7 @@ describe.skipIf(!hasLitecoind || !hasChromium)(chromiumTitle(litecoindTitle('a P
         await page.setViewportSize({ width, height: 860 });
         if (PICTURES)
           await page.screenshot({ path: `${PICTURES}/${name}-${width}-${colorScheme}.png`, fullPage: true });
-        expect([name, width, await faultsOf(page)]).toEqual([name, width, []]);
+        expect([name, width, await faultsOf(page, rulesIn(colorScheme))]).toEqual([name, width, []]);
         expect([name, width, await overhangOf(page)]).toEqual([name, width, 0]);
       }
     }

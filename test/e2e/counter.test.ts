@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
-import { faultsOf, overhangOf } from './page-kit.ts';
+import { faultsOf, overhangOf, rulesIn } from './page-kit.ts';
 import { instead } from './stand-in.ts';
 
 const HOSTILE = '\u202EKuchen <img src=x onerror=alert(1)>';
@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the counter with items'), () => {
       await page.setViewportSize(size);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
-        expect([size, await faultsOf(page)]).toEqual([size, []]);
+        expect([size, await faultsOf(page, rulesIn(colorScheme))]).toEqual([size, []]);
       }
       expect([size, await overhangOf(page)]).toEqual([size, 0]);
     }

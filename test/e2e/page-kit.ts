@@ -24,6 +24,9 @@ const AXE = readFileSync(join(import.meta.dirname, '..', '..', 'node_modules', '
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice'];
 /** The rules whose outcome depends on colours and sizes; the others look at the markup alone. */
 export const LOOK_RULES = ['color-contrast', 'target-size', 'link-in-text-block', 'scrollable-region-focusable'];
+/** Those that a page was not tried by in the light theme, in which each width is looked at: its markup is the same. */
+export const rulesIn = (colorScheme: 'light' | 'dark'): readonly string[] | undefined =>
+  colorScheme === 'dark' ? LOOK_RULES : undefined;
 
 type State = 'choose' | 'waiting' | 'partial' | 'detected' | 'withheld' | 'paid' | 'canceled';
 type Payment = {
