@@ -42,19 +42,15 @@ function run(script, args, files = tmpdir()) {
 
 const TOOLS = { tsc: ['typescript', 'bin', 'tsc'], biome: ['@biomejs', 'biome', 'bin', 'biome'] };
 
-/** As `npm run check` does, but to its end. */
+/** As `npm run check` does, but all at once and to the end. */
 async function check() {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const codes = [];
-  for (const command of scripts.check.split(' && ')) {
-    const [tool, ...args] = command.split(' ');
-    codes.push(await run(TOOLS[tool], args));
-  }
+  const commands = scripts.check.split(' && ').map((command) => command.split(' '));
+  const codes = await Promise.all(commands.map(([tool, ...args]) => run(TOOLS[tool], args)));
   return codes.every((code) => code === 0);
 }
 
 async function runTests() {
-  await installForTests();
   // short, because sockets are made in it, and open to the other users that some tests run programs as
   const folder = mkdtempSync(join(placeOfFiles(), 'ch'));
   chmodSync(folder, 0o755);
@@ -84,7 +80,7 @@ function fault({ code, passed, failed, skipped }) {
 async function main() {
   if (!node) throw new Error(`Node.js ${NODE_MAJOR_MIN} is needed: \`npm test\` installs it.`);
   const none = { code: 1, passed: 0, failed: [], again: [], skipped: [] };
-  const checked = await check();
+  const [checked] = await Promise.all([check(), installForTests()]);
   if (!checked) process.stdout.write('The compiler or the linter objects (see above): no test was run.\n');
   const result = checked ? await runTests() : none;
   for (const [title, names] of Object.entries({ Skipped: result.skipped, 'Passed when tried again': result.again })) {
