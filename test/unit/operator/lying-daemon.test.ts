@@ -12,6 +12,7 @@ import { EXIT } from '../../../daemon/cli/io.ts';
 import { runCli } from '../../../daemon/cli/program.ts';
 import type { OperatorFile } from '../../../daemon/contract/operator.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
+import { ASSETS } from '../../../daemon/domain/assets.ts';
 import { messageOf } from '../../../daemon/domain/messages.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
@@ -294,9 +295,9 @@ describe('setting a policy', () => {
     const grant = { network: 'regtest', accountNo: 0, addresses: null, issuedAt: Date.now() };
     answers = {
       'policy.grants': () => ({
-        grants: ['LTC', 'BTC', 'BCH', 'XMR'].map((asset) => {
-          const units = asset === 'LTC' ? '99000000000' : '0';
-          return { ...grant, asset, perWithdrawal: units, perDay: units };
+        grants: ASSETS.map(({ symbol }) => {
+          const units = symbol === 'LTC' ? '99000000000' : '0';
+          return { ...grant, asset: symbol, perWithdrawal: units, perDay: units };
         }),
       }),
       'rates.list': () => ({
