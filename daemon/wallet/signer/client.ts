@@ -109,6 +109,8 @@ export class SignerClient implements Signer {
   #unlocked = false;
   #unlocking: Promise<void> | null = null;
   #failedAt: number | null = null;
+  /** How often it was locked by request, which ends what is under way to open it. */
+  #locks = 0;
   #closed = false;
 
   constructor(options: SignerOptions) {
@@ -172,7 +174,17 @@ export class SignerClient implements Signer {
 
   /** `by`: given by a separate signer's service, whose client this is. */
   async unlock(sealed: Sealed, by?: 'operator'): Promise<SignerStatus> {
-    const status = await this.#ask({ call: 'unlock', sealed: sealedShape(sealed), by }, StatusShape, UNLOCK_MS);
+    return this.#open(sealed, by, this.#locks);
+  }
+
+  /** `locks`: when it was decided; a later lock by request counts more. */
+  async #open(sealed: Sealed, by: 'operator' | undefined, locks: number): Promise<SignerStatus> {
+    const needNoLock = () => {
+      if (locks !== this.#locks) throw walletLocked();
+    };
+    const call = { call: 'unlock', sealed: sealedShape(sealed), by } as const;
+    const status = await this.#ask(call, StatusShape, UNLOCK_MS, needNoLock);
+    needNoLock();
     this.#unlocked = true;
     this.#failedAt = null;
     if (status.wasJoined) this.#options.log(JOINED);
@@ -181,11 +193,12 @@ export class SignerClient implements Signer {
 
   async lock(): Promise<SignerStatus> {
     if (this.#remote !== null) return this.#ask({ call: 'lock' }, StatusShape, STATUS_MS);
+    // a lock by the operator stays until the operator unlocks, whatever is asked while the process ends
+    this.#failedAt = Number.POSITIVE_INFINITY;
+    this.#locks += 1;
     const peer = this.#peer;
     this.#gone(peer);
     await peer?.stop();
-    // a lock by the operator stays until the operator unlocks
-    this.#failedAt = Number.POSITIVE_INFINITY;
     return this.status();
   }
 
@@ -254,8 +267,10 @@ export class SignerClient implements Signer {
     await peer?.stop();
   }
 
-  async #ask<T extends z.ZodType>(call: Call, shape: T, ms: number): Promise<z.infer<T>> {
+  /** `check`: throws if it is not to be asked any more. */
+  async #ask<T extends z.ZodType>(call: Call, shape: T, ms: number, check = () => {}): Promise<z.infer<T>> {
     const peer = await this.#start();
+    check();
     const read = shape.safeParse(await peer.ask(call, ms));
     if (!read.success) throw this.#remote === null ? read.error : otherRelease();
     // the signer has synced its files; it cannot sync their folder under the permission model, so that is done here
@@ -306,16 +321,20 @@ export class SignerClient implements Signer {
   }
 
   async #unlockBySource(source: Exclude<UnlockSource, { kind: 'prompt' }>): Promise<void> {
+    const locks = this.#locks;
     try {
       const fingerprint = await vaultFingerprint(join(this.#options.folder, VAULT_FILE));
-      await this.unlock(await sealedBy(source, await this.sealKey(), fingerprint));
+      await this.#open(await sealedBy(source, await this.sealKey(), fingerprint), undefined, locks);
       this.#options.onUnlocked?.();
     } catch (error) {
       const isWrong = error instanceof Rejected && error.code === 'vault.passphrase';
+      const isLocked = locks !== this.#locks;
       // every further try would make the operator wait longer for theirs
-      this.#failedAt = isWrong ? Number.POSITIVE_INFINITY : performance.now();
-      const why = isWrong ? 'the passphrase there is an old one. Unlock it by hand' : (error as Error).message;
-      this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${why}`);
+      if (!isLocked) this.#failedAt = isWrong ? Number.POSITIVE_INFINITY : performance.now();
+      const wrong = isWrong ? 'the passphrase there is an old one' : (error as Error).message;
+      const why = isLocked ? 'it was locked meanwhile' : wrong;
+      const byHand = isLocked || isWrong ? '. Unlock it by hand' : '';
+      this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${why}${byHand}`);
     }
   }
 }

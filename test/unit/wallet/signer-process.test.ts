@@ -1,7 +1,8 @@
 /** The signer as a process: what it is fenced off from, how it is opened and closed, and what its sudden end leaves. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -473,6 +474,50 @@ describe('without anybody', () => {
     await until('it says that it has opened by itself', async () => times === 1);
     expect(await looking.status()).toMatchObject({ state: 'unlocked' });
     await looking.close();
+  });
+
+  it('stays closed though it is asked to sign while the process that is being locked still works', async () => {
+    const path = join(wallet.folder, 'passphrase');
+    await writeFile(path, PASSPHRASE);
+    const signer = client({ source: () => ({ kind: 'file', path }) });
+    await signer.sign(payment('LTC', ['before-the-lock']));
+    const [pid] = await signers();
+    // it does not end within the time of what is asked meanwhile
+    process.kill(pid!, 'SIGSTOP');
+    const locking = signer.lock();
+    expect(await signer.status()).toMatchObject({ state: 'locked' });
+    expect(await codeOf(signer.sign(payment('LTC', ['at-the-lock'])))).toBe('signer.locked');
+    process.kill(pid!, 'SIGCONT');
+    expect(await locking).toMatchObject({ state: 'locked' });
+    expect(await codeOf(signer.sign(payment('LTC', ['after-the-lock'])))).toBe('signer.locked');
+    await signer.close();
+  });
+
+  it('stays closed when the passphrase comes after the lock', async () => {
+    const path = join(wallet.folder, 'prompt');
+    await run('mkfifo', [path]);
+    let isOpen = false;
+    const signer = client({ source: () => ({ kind: 'file', path }), onUnlocked: () => (isOpen = true) });
+    await signer.status();
+    // it can be opened as soon as somebody reads it
+    let prompt: FileHandle | null = null;
+    await until('the passphrase is asked for', async () => {
+      prompt = await open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => null);
+      return prompt !== null;
+    });
+    expect(await signer.lock()).toMatchObject({ state: 'locked' });
+    await prompt!.writeFile(PASSPHRASE);
+    await prompt!.close();
+    await until('it has given up', async () => isOpen || logged.at(-1)?.includes('by file'));
+    expect([isOpen, logged.at(-1)]).toEqual([
+      false,
+      'the wallet could not be unlocked by file: it was locked meanwhile. Unlock it by hand',
+    ]);
+    expect(await codeOf(signer.sign(payment('LTC', ['after-the-lock'])))).toBe('signer.locked');
+    await unlock(signer);
+    expect(await signer.status()).toMatchObject({ state: 'unlocked' });
+    await signer.close();
+    await rm(path);
   });
 
   it('says why it cannot', async () => {
