@@ -27,7 +27,7 @@ export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; e
       {ended.type === 'unknown' ? (
         <Unknown id={id} task={task} view={view} one={one} isFresh={isFresh} />
       ) : (
-        <Approved task={task} id={id} one={one} outcome={ended.result.outcome} />
+        <Approved task={task} view={view} id={id} one={one} outcome={ended.result.outcome} />
       )}
     </aside>
   );
@@ -36,11 +36,14 @@ export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; e
 type One = Result<'withdrawal.show'>['withdrawal'] | null;
 type OutcomeJson = Result<'withdrawal.approve'>['outcome'];
 
-function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: OutcomeJson }): ReactNode {
+type ApprovedProps = { task: Task; view: ReviewView; id: string; one: One; outcome: OutcomeJson };
+
+function Approved({ task, view, id, one, outcome }: ApprovedProps): ReactNode {
   const t = useText(TEXTS);
   const problem = outcome?.problem ?? one?.problem;
   const outside = problem?.code === 'wait.outside';
-  const cancels = task.kind === 'cancel' || task.kind === 'reclaim';
+  // a cancellation that is sped up, too; of a batch, it pays the others
+  const cancels = view.kind !== 'payment' || (one?.canceling ?? false);
   const isDone = one?.state === 'completed';
   const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {
