@@ -3,7 +3,7 @@
  * service that is away, more than one tab, and the way back. Browser, service and the sandbox's chain are the real ones;
  * only their clocks are moved.
  */
-import type { Page, Request } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { dayFromNow, until } from '../support/daemon.ts';
@@ -155,20 +155,23 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     await visit.end({ others: [line.url], expected: /ERR_|Failed to load resource/ });
   });
 
-  it('shows no address without a connection once its price is over', async () => {
+  it.each([
+    ['the service', (route: Route) => route.abort()],
+    ['a service behind its proxy', (route: Route) => route.fulfill({ status: 502, body: 'Bad gateway' })],
+  ])('shows no address without %s once its price is over', async (_, answer) => {
     const slug = await stage.requested();
     const visit = await stage.visit();
     const { page, context } = visit;
     await page.clock.install();
     await visit.open(slug);
     await visit.shows('waiting');
-    await context.route(/\/(?:events|status)/, (route) => route.abort());
+    await context.route(/\/(?:events|status)/, answer);
     const send = page.locator('.send');
     for (let i = 0; i < 20 && !(await page.locator('#offline').isVisible()); i++) await page.clock.runFor(10_000);
     await page.locator('#offline').waitFor();
     expect(await send.isVisible()).toBe(true);
     await page.clock.fastForward(24 * 3_600_000);
-    await page.clock.runFor(1_000);
+    await page.clock.runFor(6_000);
     await send.waitFor({ state: 'hidden' });
     await context.unroute(/\/(?:events|status)/);
     await until('it is asked again', async () => {

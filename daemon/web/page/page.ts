@@ -20,6 +20,8 @@ const COPIED_MS = 2_000;
 const FAILURES_SHOWN = 2;
 const SOON_MS = 300_000;
 const OWED_RETRY_MS = 2_000;
+/** The time for an answer about a price that is over. */
+const OWED_GRACE_MS = 5_000;
 /** A freshly loaded page that is already outdated comes from a cache in between, so a reload would not help. */
 const RELOAD_AFTER_MS = 10_000;
 
@@ -140,8 +142,9 @@ function tick(): void {
   if (bar) bar.setAttribute('width', `${Math.max(0, Math.min(100, (100 * left) / length))}`);
   const head = shown.querySelector('.head');
   if (head) head.classList.toggle('soon', left < SOON_MS);
-  // the price is over, and nobody knows what is owed now
-  shown.querySelector('.send')?.classList.toggle('stale', left <= 0 && !offline.hidden);
+  // the price is over, and nobody has said what is owed now: also where a proxy answers for a service that is away
+  const isUnknown = left <= -OWED_GRACE_MS && answeredAt < ends - serviceAhead;
+  shown.querySelector('.send')?.classList.toggle('stale', isUnknown);
   // a new price is due; the first request may be too early by the difference of the clocks
   if (left <= 0 && Date.now() - askedAt > OWED_RETRY_MS) {
     askedAt = Date.now();
@@ -187,7 +190,8 @@ async function read(): Promise<Status> {
     last = await ask<Status>(`${path}${path.includes('?') ? '&' : '?'}version=${version}`);
   } catch (error) {
     dirty = true;
-    connected(Boolean((error as { details?: unknown }).details));
+    const { details } = error as { details?: { status: number } };
+    connected(details !== undefined && details.status < 500);
     throw error;
   }
   connected(true);
