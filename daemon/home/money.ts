@@ -4,6 +4,7 @@
  * Invariant: the knowledge of this computer is kept apart from the word of the server, which somebody may control. This computer follows no
  * chain: it cannot know the payments to a foreign address.
  */
+import { OperatorError } from '../contract/client.ts';
 import type { Call, Result } from '../contract/operator.ts';
 import type { Alarm } from '../contract/signing-machine.ts';
 import { findAsset } from '../domain/assets.ts';
@@ -43,18 +44,24 @@ export async function toldBy(call: Call, alarm: Alarm, now: number): Promise<Mon
   const invoices = await Promise.all(
     invoicesOf(alarm)
       .slice(0, INVOICES_MAX)
-      // one that it does not name any more
-      .map((invoice) => call('invoice.show', { invoice }).catch(() => null)),
+      .map((invoice) => call('invoice.show', { invoice }).catch(asGone)),
   );
   const shown = invoices.flatMap((one) => one?.invoice ?? []);
   const received = shown.flatMap(({ payment }) => payment ?? []);
   return {
     at: toIso(now),
     unpaid: counts.reduce((sum, { unpaid }) => sum + unpaid, 0),
+    covers: shown.length,
     asked: addedUp(shown.map(({ amount, currency }) => ({ unit: currency, amount }))),
     received: addedUp(received.map(({ crypto, received }) => ({ unit: crypto, amount: received }))),
     balances: balancesOf(businesses),
   };
+}
+
+/** One that the server does not name any more. A connection that breaks is no word of it. */
+function asGone(error: unknown): null {
+  if (error instanceof OperatorError && error.code === 'invoice.not_found') return null;
+  throw error;
 }
 
 type Business = Result<'business.list'>['businesses'][number];

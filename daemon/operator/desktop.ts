@@ -130,7 +130,9 @@ export type MoneyTold = {
   at: string;
   /** Its unpaid invoices. */
   unpaid: number;
-  /** Of the invoices that showed a foreign address: asked, by currency, and received for them, by coin. */
+  /** How many of the invoices that showed a foreign address these sums are of. */
+  covers: number;
+  /** Asked for in them, by currency, and received for them, by coin. */
   asked: { unit: string; amount: string }[];
   received: { unit: string; amount: string }[];
   /** Of the wallet that is here. `atLeast`: a part is not known. */

@@ -24,16 +24,16 @@ export function Money({ name, alarm }: { name: string; alarm: Alarm }): ReactNod
   const told = useTold();
   const signed = useSigned();
   if (!data) return null;
-  const { asked, received, balance, by } = told(data.told);
+  const { asked, received, balance, by, byInvoices } = told(data.told);
   return (
     <Section title={t('title')} note={t('note')}>
       <div className="desk-money">
         <Facts
           rows={[
             [t('invoices'), <Invoices key="invoices" alarm={alarm} told={data.told} />],
-            [t('asked'), <Value key="asked" text={asked} by={by} />],
+            [t('asked'), <Value key="asked" text={asked} by={byInvoices} />],
             [t('paid'), <Value key="paid" text={t('unknown')} by={t('paidNote')} />],
-            [t('received'), <Value key="received" text={received} by={by} />],
+            [t('received'), <Value key="received" text={received} by={byInvoices} />],
             [t('balance'), <Value key="balance" text={balance} by={by} />],
             [t('since'), <Value key="since" {...signed(data.signed, 'since')} />],
             [t('before'), <Value key="before" {...signed(data.signed, 'before')} />],
@@ -57,7 +57,11 @@ function Value({ text, by }: { text: string; by: string }): ReactNode {
 function Invoices({ alarm: { seen, more }, told }: { alarm: Alarm; told: MoneyTold | null }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
-  const names = [...new Set(seen.map(({ invoice }) => invoice ?? t('nameless')))];
+  // what only the server's list names was not seen on a page
+  const isSaid = (name: string | null) => seen.every(({ invoice, where }) => invoice !== name || where === 'list');
+  const names = [...new Set(seen.map(({ invoice }) => invoice))].map((name) =>
+    isSaid(name) ? t('said', { name: name ?? t('nameless') }) : (name ?? t('nameless')),
+  );
   const hidden = more + Math.max(0, names.length - INVOICES_SHOWN_MAX);
   const shown = names.slice(0, INVOICES_SHOWN_MAX).join(', ');
   const unpaid = told && `${t('unpaid', { n: told.unpaid })}, ${t('byServer', { time: times.short(told.at) })}`;
@@ -69,27 +73,32 @@ function Invoices({ alarm: { seen, more }, told }: { alarm: Alarm; told: MoneyTo
   );
 }
 
+/** `by`: how all is known; `byInvoices`: of the first two. */
+type ToldTexts = { asked: string; received: string; balance: string; by: string; byInvoices: string };
+
 /** The word of the server, as texts. */
-function useTold(): (told: MoneyTold | null) => { asked: string; received: string; balance: string; by: string } {
+function useTold(): (told: MoneyTold | null) => ToldTexts {
   const t = useText(TEXTS);
   const language = useLanguage();
   const times = useTimes();
   const coin = useCoinText();
   return (told) => {
     if (told === null) {
-      const unknown = t('unknown');
-      return { asked: unknown, received: unknown, balance: unknown, by: t('silent') };
+      const [unknown, by] = [t('unknown'), t('silent')];
+      return { asked: unknown, received: unknown, balance: unknown, by, byInvoices: by };
     }
     const listed = (texts: string[]) => texts.join(' · ') || t('nothing');
     const held = told.balances.map(({ network, crypto, amount, atLeast }) => {
       const text = `${coin(amount, crypto)}${network === 'mainnet' ? '' : ` (${network})`}`;
       return { isNothing: isZero(amount) && !atLeast, text: atLeast ? t('atLeast', { amount: text }) : text };
     });
+    const by = t('byServer', { time: times.short(told.at) });
     return {
       asked: listed(told.asked.map(({ amount, unit }) => fiat(amount, unit, language))),
       received: listed(told.received.filter(({ amount }) => !isZero(amount)).map((one) => coin(one.amount, one.unit))),
       balance: listed(held.filter(({ isNothing }) => !isNothing).map(({ text }) => text)),
-      by: t('byServer', { time: times.short(told.at) }),
+      by,
+      byInvoices: `${t('covers', { n: told.covers })}, ${by}`,
     };
   };
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OperatorError } from '../../../daemon/contract/client.ts';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import type { Alarm, Foreign } from '../../../daemon/contract/signing-machine.ts';
 import { invoicesOf, signedAround, toldBy } from '../../../daemon/home/money.ts';
@@ -87,12 +88,14 @@ const business = (id: number, network: string, balances: [string, string, string
 });
 const invoice = (amount: string, currency: string, payment: object | null) => ({ amount, currency, payment });
 
+const gone = new OperatorError(404, { code: 'invoice.not_found', message: 'There is no such invoice' });
+
 function serverSaying(businesses: object[], invoices: Record<string, object>, asked: string[] = []): Call {
   return (async (method: string, params: { invoice: string }) => {
     asked.push(method === 'invoice.show' ? params.invoice : method);
     if (method === 'business.list') return { businesses };
     if (method === 'invoice.counts') return { unpaid: 7 };
-    if (!invoices[params.invoice]) throw new Error('invoice.not_found');
+    if (!invoices[params.invoice]) throw gone;
     return { invoice: invoices[params.invoice] };
   }) as unknown as Call;
 }
@@ -129,6 +132,7 @@ describe('the word of the server', () => {
     expect(await toldBy(call, alarm, foundMs)).toEqual({
       at: FOUND,
       unpaid: 21,
+      covers: 3,
       asked: [
         { unit: 'EUR', amount: '60.5' },
         { unit: 'USD', amount: '9' },
@@ -149,11 +153,13 @@ describe('the word of the server', () => {
     expect(asked).toEqual(['business.list', ...names.slice(0, 20)]);
   });
 
-  it('is kept when the server is switched off, until no foreign address stands', async () => {
-    let isOff = false;
-    const on = serverSaying([business(1, 'mainnet', [['LTC', '1']])], {});
+  it('is kept when the server is switched off', async () => {
+    let [isOff, breaks] = [false, false];
+    const on = serverSaying([business(1, 'mainnet', [['LTC', '1']])], {
+      a: invoice('60', 'EUR', { crypto: 'LTC', received: '0.7' }),
+    });
     const call = (async (...asked: Parameters<Call>) => {
-      if (isOff) throw new Error('it does not answer');
+      if (isOff || (breaks && asked[0] === 'invoice.show')) throw new Error('it does not answer');
       return on(...asked);
     }) as Call;
     const money = new Money('/nowhere', call);
@@ -163,8 +169,10 @@ describe('the word of the server', () => {
     expect(money.isTold).toBe(true);
     isOff = true;
     await money.ask(alarm);
-    expect((await money.known(alarm)).told?.balances).toMatchObject([{ crypto: 'LTC', amount: '1' }]);
-    money.forget();
-    expect((await money.known(alarm)).told).toBeNull();
+    isOff = false;
+    breaks = true;
+    await money.ask(alarm);
+    const told = { asked: [{ unit: 'EUR', amount: '60' }], covers: 1, balances: [{ crypto: 'LTC', amount: '1' }] };
+    expect((await money.known(alarm)).told).toMatchObject(told);
   });
 });
