@@ -7,18 +7,19 @@ import type { AlarmMoney, MoneyTold } from '../daemon/operator/desktop.ts';
 export class Money {
   readonly #folder: string;
   readonly #call: Call;
-  #told: MoneyTold | null = null;
+  #told: { of: string; told: MoneyTold } | null;
   #asking: Promise<void> | null = null;
 
-  /** `folder`: of the wallet here. `call`: asks the server. */
-  constructor(folder: string, call: Call) {
+  /** `folder`: of the wallet here. `call`: asks the server. `former`: of the server whose place it takes. */
+  constructor(folder: string, call: Call, former: Money | null = null) {
     this.#folder = folder;
     this.#call = call;
+    this.#told = former === null ? null : former.#told;
   }
 
-  /** Whether the server has said anything. */
-  get isTold(): boolean {
-    return this.#told !== null;
+  /** The word of the server about an alarm; null: it has given none. */
+  told(alarm: Alarm): MoneyTold | null {
+    return this.#told?.of === nameOf(alarm) ? this.#told.told : null;
   }
 
   /** Asks the server, unless it is being asked. One that does not answer is no error. */
@@ -26,7 +27,7 @@ export class Money {
     this.#asking ??= toldBy(this.#call, alarm, Date.now())
       .then(
         (told) => {
-          this.#told = told;
+          this.#told = { of: nameOf(alarm), told };
         },
         () => {},
       )
@@ -36,12 +37,10 @@ export class Money {
     return this.#asking;
   }
 
-  /** No foreign address stands any more. */
-  forget(): void {
-    this.#told = null;
-  }
-
   async known(alarm: Alarm): Promise<AlarmMoney> {
-    return { signed: await signedAround(this.#folder, alarm), told: this.#told };
+    return { signed: await signedAround(this.#folder, alarm), told: this.told(alarm) };
   }
 }
+
+/** The same while an alarm stands: others are added after its first. */
+const nameOf = ({ seen }: Alarm): string => JSON.stringify(seen[0] ?? null);

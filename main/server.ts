@@ -70,8 +70,8 @@ export class Server {
   readonly #money: Money;
   #watchedAt = Number.NEGATIVE_INFINITY;
 
-  /** Throws `Rejected('signer.server')` for a text that is no name. */
-  constructor(name: string, options: ServerOptions) {
+  /** `former`: whose place it takes. Throws `Rejected('signer.server')` for a text that is no name. */
+  constructor(name: string, options: ServerOptions, former: Server | null = null) {
     this.name = name;
     this.#options = options;
     this.#folder = serverFolder(options.dataDir, name);
@@ -79,7 +79,7 @@ export class Server {
     const command = [...options.command, '--server', name] as const;
     this.#drills = new Drills(command, options.env);
     const wallet = walletFolderIn(this.#folder);
-    this.#money = new Money(wallet, this.#ask);
+    this.#money = new Money(wallet, this.#ask, former === null ? null : former.#money);
     const keyholder = slowedKeyholder(homeKeyholder(name, this.#folder, this.call), wallet);
     this.keyholder = {
       ...keyholder,
@@ -182,7 +182,7 @@ export class Server {
     if (alarm === null) return null;
     // one that has taken the place of the server that showed them does not know of them
     const asked = isOf(alarm, server) ? this.#money.ask(alarm) : null;
-    if (asked && !this.#money.isTold) await Promise.race([asked, sleep(ANSWER_MS, this.#end.signal)]);
+    if (asked && this.#money.told(alarm) === null) await Promise.race([asked, sleep(ANSWER_MS, this.#end.signal)]);
     return this.#money.known(alarm);
   }
 
@@ -344,7 +344,6 @@ export class Server {
         // the operator is told to switch the server off
         void this.alarmMoney().catch(() => {});
       }
-      if (alarm === null) this.#money.forget();
       this.#foreign = seen;
       await this.#lookWhoWatches();
     };

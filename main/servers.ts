@@ -95,8 +95,7 @@ export class Servers {
     const joined = await joinServer(url, code, name, proxy);
     return this.#alone(async () => {
       await writeServer(folder, joined);
-      await this.#drop(called);
-      return (await this.#add(called)).state();
+      return (await this.#add(called, await this.#drop(called))).state();
     });
   }
 
@@ -158,23 +157,26 @@ export class Servers {
     }
   }
 
-  async #add(name: string): Promise<Server> {
+  async #add(name: string, former: Server | null = null): Promise<Server> {
     const { logFileOf, told, alarmed, unwatched, changed, ...options } = this.#options;
-    const server = new Server(name, {
+    const of = {
       ...options,
       logFile: logFileOf(name),
-      told: (batch) => told(name, batch),
+      told: (batch: NewsBatch) => told(name, batch),
       alarmed: () => alarmed(name),
       unwatched: () => unwatched(name),
-    });
+    };
+    const server = new Server(name, of, former);
     this.#servers.set(name, server);
     if (!this.#isClosed) await server.open();
     changed();
     return server;
   }
 
-  async #drop(name: string): Promise<void> {
-    await this.#servers.get(name)?.close();
+  async #drop(name: string): Promise<Server | null> {
+    const server = this.get(name);
+    await server?.close();
     this.#servers.delete(name);
+    return server;
   }
 }

@@ -164,9 +164,8 @@ describe('the word of the server', () => {
     }) as Call;
     const money = new Money('/nowhere', call);
     const alarm = alarmOf(seen('a'));
-    expect([(await money.known(alarm)).told, money.isTold]).toEqual([null, false]);
+    expect((await money.known(alarm)).told).toBeNull();
     await money.ask(alarm);
-    expect(money.isTold).toBe(true);
     isOff = true;
     await money.ask(alarm);
     isOff = false;
@@ -174,5 +173,23 @@ describe('the word of the server', () => {
     await money.ask(alarm);
     const told = { asked: [{ unit: 'EUR', amount: '60' }], covers: 1, balances: [{ crypto: 'LTC', amount: '1' }] };
     expect((await money.known(alarm)).told).toMatchObject(told);
+    // another one in its place has not said it
+    const next = new Money('/nowhere', call, money);
+    const grown = alarmOf(...alarm.seen, seen('b'));
+    expect((await next.known(grown)).told).toMatchObject(told);
+    expect((await next.known(alarmOf(seen('b')))).told).toBeNull();
+  });
+
+  it('is of no other alarm, where it comes after the operator has looked', async () => {
+    const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
+    const call = (async (...asked: Parameters<Call>) => {
+      await answers;
+      return serverSaying([], {})(...asked);
+    }) as Call;
+    const money = new Money('/nowhere', call);
+    const asked = money.ask(alarmOf(seen('a')));
+    answer();
+    await asked;
+    expect((await money.known(alarmOf(seen('b')))).told).toBeNull();
   });
 });
