@@ -65,6 +65,8 @@ export class Server {
   #said: SignerStatus | null = null;
   #looking: NodeJS.Timeout | undefined;
   #waiting = 0;
+  /** For a restore from the words, by the server when it answered last. */
+  #gap = 0;
   #foreign = 0;
   readonly #watch = new Watch();
   readonly #money: Money;
@@ -80,7 +82,9 @@ export class Server {
     this.#drills = new Drills(command, options.env);
     const wallet = walletFolderIn(this.#folder);
     this.#money = new Money(wallet, this.#ask, former === null ? null : former.#money);
-    const keyholder = slowedKeyholder(homeKeyholder(name, this.#folder, this.call), wallet);
+    // the server has no say in what was done here
+    const status = async (): Promise<Result<'wallet.status'>> => ({ wallet: await this.#walletHere() });
+    const keyholder = slowedKeyholder(homeKeyholder(name, this.#folder, status as Call), wallet);
     this.keyholder = {
       ...keyholder,
       unlock: (passphrase) => this.#unlock(() => keyholder.unlock(passphrase), passphrase),
@@ -93,7 +97,7 @@ export class Server {
       },
     };
     this.#keychain = new KeychainCommands(command, options.env);
-    const keychain = keychainOf(this.#keychain, async () => (await this.call('wallet.status', {})).wallet);
+    const keychain = keychainOf(this.#keychain, () => this.#walletHere());
     this.keychain = {
       ...keychain,
       remember: (passphrase) => this.#unlock(() => keychain.remember(passphrase), passphrase),
@@ -133,8 +137,10 @@ export class Server {
   readonly call: Call = (async (method: Method, params: never) => {
     if (method === 'wallet.lock') return { wallet: await this.keyholder.lock() };
     const result = await this.#ask(method, params);
-    if (method === 'wallet.status')
-      return { wallet: await this.#walletHere((result as Result<'wallet.status'>).wallet) };
+    if (method === 'wallet.status') {
+      this.#gap = (result as Result<'wallet.status'>).wallet.gap;
+      return { wallet: await this.#walletHere() };
+    }
     if (method === 'backup.drillStatus') return { ...(result as object), drill: this.#drills.last };
     return result;
   }) as Call;
@@ -242,21 +248,19 @@ export class Server {
     return signer === 'silent' ? this.#said : signer;
   }
 
-  async #walletHere(there: Wallet): Promise<Wallet> {
+  async #walletHere(): Promise<Wallet> {
     const folder = walletFolderIn(this.#folder);
-    const here = { unlock: isRemembered(this.#folder) ? 'keychain' : 'prompt', separate: false } as const;
-    if (!(await hasWallet(folder))) {
-      return { ...there, ...here, state: 'none', fingerprint: null, locks_at: null, words_unproved: false };
-    }
-    const signer = await this.#signerShown();
+    const isThere = await hasWallet(folder);
+    const signer = isThere ? await this.#signerShown() : null;
     return {
-      ...there,
-      ...here,
-      state: signer?.state ?? 'locked',
-      fingerprint: await walletFingerprint(folder),
+      state: isThere ? (signer?.state ?? 'locked') : 'none',
+      fingerprint: isThere ? await walletFingerprint(folder) : null,
+      unlock: isRemembered(this.#folder) ? 'keychain' : 'prompt',
+      separate: false,
+      gap: this.#gap,
       locks_at: signer?.lockAt ? new Date(signer.lockAt).toISOString() : null,
       retry_after_seconds: signer?.retryAfterSeconds ?? 0,
-      words_unproved: await areWordsUnproved(folder),
+      words_unproved: isThere && (await areWordsUnproved(folder)),
     };
   }
 
@@ -264,9 +268,15 @@ export class Server {
   async #unlock(open: () => Promise<Wallet>, passphrase: string): Promise<Wallet> {
     await this.#begun();
     const wallet = await open();
+    // a server that does not answer has no say in it: they are derived the next time, and it is told that nothing is compared
+    const kept = this.#keepKeys(passphrase).catch(() => {});
+    await Promise.race([kept, sleep(ANSWER_MS, this.#end.signal).catch(() => {})]);
+    return wallet;
+  }
+
+  async #keepKeys(passphrase: string): Promise<void> {
     const { businesses } = await this.#ask('business.list', {});
     await keepMissing(this.#folder, passphrase, await missingOf(this.#folder, businesses));
-    return wallet;
   }
 
   /** The passphrase may be another one although the server did not answer after the change: the keychain must not keep the old one. */

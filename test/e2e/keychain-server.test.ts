@@ -16,6 +16,7 @@ import { cli } from '../unit/cli-kit.ts';
 import { BUS_VARIABLE, DesktopSession, hasKeychain } from './keychain-kit.ts';
 
 vi.mock('electron', async () => (await import('../unit/desktop/electron.ts')).electron);
+const { desktopMethods } = await import('../../main/methods.ts');
 const { Servers } = await import('../../main/servers.ts');
 
 const CLI = join(import.meta.dirname, '..', '..', 'daemon', 'cli.ts');
@@ -123,7 +124,7 @@ if (hasKeychain) {
     });
 
     it('is the new one after a change, by the program and by a terminal', async () => {
-      const methods = (await import('../../main/methods.ts')).desktopMethods(shop() as never);
+      const methods = desktopMethods(shop() as never);
       await methods['desktop.changePassphrase']({ old: PASSPHRASE, fresh: FRESH });
       expect(await readKeychain(entry)).toBe(FRESH);
       await beginAgain();
@@ -138,7 +139,12 @@ if (hasKeychain) {
       await there.daemon.stop();
       const now = ['--passphrase-file', await secret('now', PASSPHRASE)];
       expect(await atHome('unlock', '--remember', ...now)).toMatchObject({ code: 0, out: '' });
-      await expect(shop().keyholder.changePassphrase(PASSPHRASE, FRESH)).rejects.toThrow('The passphrase is changed');
+      const { keychain } = shop();
+      expect(await keychain.forget()).toMatchObject({ state: 'locked', unlock: 'prompt' });
+      expect(await keychain.remember(PASSPHRASE)).toMatchObject({ state: 'unlocked', unlock: 'keychain' });
+      const methods = desktopMethods(shop() as never);
+      const changed = await methods['desktop.changePassphrase']({ old: PASSPHRASE, fresh: FRESH });
+      expect(changed).toMatchObject({ state: 'unlocked', unlock: 'keychain' });
       expect(await readKeychain(entry)).toBe(FRESH);
       const change = ['--passphrase-file', await secret('old', FRESH)];
       const newest = ['--new-passphrase-file', await secret('newest', NEWEST)];
