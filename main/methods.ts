@@ -2,7 +2,7 @@
 import type { Call } from '../daemon/contract/operator.ts';
 import { Rejected } from '../daemon/domain/errors.ts';
 import type { DesktopMethod, DesktopParams, DesktopResult } from '../daemon/operator/desktop.ts';
-import type { Custody, Keyholder } from '../daemon/operator/keyholder.ts';
+import { type Custody, type Keyholder, keychainBehind } from '../daemon/operator/keyholder.ts';
 import { attempt } from '../daemon/wallet/signer/attempts.ts';
 import type { BackupFiles } from './files.ts';
 import type { Keychain } from './keychain.ts';
@@ -47,7 +47,8 @@ export function desktopMethods({
     'desktop.lock': () => keyholder.lock(),
     'desktop.changePassphrase': async ({ old, fresh }) => {
       const wallet = await keyholder.changePassphrase(old, fresh);
-      return wallet.unlock === 'keychain' ? keychain.remember(fresh) : wallet;
+      if (wallet.unlock !== 'keychain') return wallet;
+      return keychain.remember(fresh).catch((error) => Promise.reject(keychainBehind(error)));
     },
     'desktop.createWallet': ({ passphrase, words }) => custody.create(passphrase, words),
     'desktop.words': ({ passphrase }) => custody.words(passphrase),

@@ -2,6 +2,7 @@
 import type { Result } from '../contract/operator.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { isRemembered } from '../home/place.ts';
+import { keychainBehind } from '../operator/keyholder.ts';
 import type { WalletEntry } from '../wallet/signer/keychain.ts';
 import { EXIT, Failure } from './io.ts';
 import type { Session } from './session.ts';
@@ -50,7 +51,7 @@ export async function changing(session: Session, fresh: string, change: () => Pr
     const wallet = await change();
     if (wallet.unlock === 'keychain') {
       const { writeKeychain } = await import('../wallet/signer/keychain.ts');
-      await writeKeychain(entryOf(wallet), fresh);
+      await writeKeychain(entryOf(wallet), fresh).catch((error) => Promise.reject(keychainBehind(error)));
     }
     return wallet;
   }
@@ -61,8 +62,10 @@ export async function changing(session: Session, fresh: string, change: () => Pr
   });
   if (isRemembered(place.folder)) {
     const { remember } = await import('../home/keychain.ts');
-    await remember(place, fresh).catch((error: unknown) => {
-      throw changed instanceof Unavailable ? changed : error;
+    await remember(place, fresh).catch((error: Error) => {
+      if (!(changed instanceof Unavailable)) throw keychainBehind(error);
+      // refused: it is not known to be changed
+      throw error instanceof Unavailable ? keychainBehind(error, changed.message) : changed;
     });
   }
   if (changed instanceof Unavailable) throw changed;

@@ -7,7 +7,7 @@
  */
 import type { Call, Result } from '../contract/operator.ts';
 import type { Network } from '../domain/assets.ts';
-import { assert, Rejected } from '../domain/errors.ts';
+import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import {
   type Authorization,
   type CustodyTask,
@@ -23,6 +23,12 @@ import { replyBox, seal } from '../wallet/signer/seal.ts';
 import type { DerivedAccounts } from './open-business.ts';
 
 export type Wallet = Result<'wallet.status'>['wallet'];
+
+const RETRY_SECONDS = 60;
+
+/** `changed`: what is known of the change of a passphrase which the keychain did not take over. */
+export const keychainBehind = (error: Error, changed = 'The passphrase is changed'): Unavailable =>
+  new Unavailable(`${changed}; the keychain still has the old one: ${error.message}`, RETRY_SECONDS);
 
 /** The MAC of the grant or approval at `at`, in the order of what was asked. The signer makes one for each. */
 export function macAt(macs: readonly string[], at: number): string {
