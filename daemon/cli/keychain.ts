@@ -86,7 +86,6 @@ async function forgetOwn(session: Session): Promise<boolean> {
 }
 
 async function forgetForServer(place: { server: string; folder: string }): Promise<boolean> {
-  if (!isRemembered(place.folder)) return false;
   const { forget, lock } = await import('../home/keychain.ts');
   const forgotten = await forget(place);
   await lock(place);

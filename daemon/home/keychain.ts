@@ -3,16 +3,16 @@
  *
  * Invariant: the passphrase passes between the keychain and processes of this computer alone. The server is not asked, and not told.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { Rejected } from '../domain/errors.ts';
 import { withSignerService } from '../operator/local-keyholder.ts';
-import { replaceFile } from '../wallet/files.ts';
+import { replaceFile, syncFolder } from '../wallet/files.ts';
 import { SIGNER_AWAY } from '../wallet/signer/channel.ts';
 import { forgetKeychain, writeKeychain } from '../wallet/signer/keychain.ts';
 import { SEAL_UNLOCK, type Signer } from '../wallet/signer/port.ts';
 import { seal } from '../wallet/signer/seal.ts';
 import { notServed, signingSocket } from './keyholder.ts';
-import { isRemembered, keychainFileIn, walletFolderIn } from './place.ts';
+import { keychainFileIn, walletFolderIn } from './place.ts';
 
 /** By name here, and its folder. */
 type Place = { server: string; folder: string };
@@ -30,17 +30,18 @@ export async function remember(place: Place, passphrase: string): Promise<void> 
     const open = async () => signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
     const { fingerprint } = await open();
     if (fingerprint === null) throw new Rejected('vault.missing', 'There is no wallet yet');
-    const file = keychainFileIn(folder);
     const before = await keptIn(folder);
-    if (before !== null && before !== fingerprint) await forgetKeychain({ fingerprint: before, server });
-    // first: an entry that no file names would never be taken out
-    await replaceFile(file, `${fingerprint}\n`);
+    if (before !== null && before !== fingerprint) await forget(place);
+    // first: an entry that no file names would never be taken out. A question that nobody answers may end this process meanwhile
+    await replaceFile(begunFileIn(folder), `${fingerprint}\n`);
     try {
       await writeKeychain({ fingerprint, server }, passphrase);
     } catch (error) {
-      if (before === null) await rm(file, { force: true });
+      if (before === null) await rm(begunFileIn(folder), { force: true });
       throw error;
     }
+    await rename(begunFileIn(folder), keychainFileIn(folder));
+    await syncFolder(folder);
     // an open wallet would go on to lock itself after its minutes without a use
     await signer.lock();
     await open();
@@ -50,10 +51,9 @@ export async function remember(place: Place, passphrase: string): Promise<void> 
 
 /** Takes the passphrase out. Returns whether it was there. Throws `Unavailable` if the keychain is locked or there is none: then it stays. */
 export async function forget({ server, folder }: Place): Promise<boolean> {
-  if (!isRemembered(folder)) return false;
   const fingerprint = await keptIn(folder);
   const forgotten = fingerprint !== null && (await forgetKeychain({ fingerprint, server }));
-  await rm(keychainFileIn(folder), { force: true });
+  for (const file of [keychainFileIn(folder), begunFileIn(folder)]) await rm(file, { force: true });
   return forgotten;
 }
 
@@ -64,7 +64,12 @@ export async function lock(place: Place): Promise<void> {
   });
 }
 
+/** Names an entry that may be there. */
+const begunFileIn = (folder: string): string => `${keychainFileIn(folder)}-begun`;
+
 async function keptIn(folder: string): Promise<string | null> {
-  const text = await readFile(keychainFileIn(folder), 'utf8').catch(() => '');
+  const text = await readFile(keychainFileIn(folder), 'utf8').catch(() =>
+    readFile(begunFileIn(folder), 'utf8').catch(() => ''),
+  );
   return /^[0-9a-f]{8}\n$/.exec(text)?.[0].trim() ?? null;
 }

@@ -1,0 +1,70 @@
+/** The keychain of the computer at home: while its question stays open, and where it has nothing to forget. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { isRemembered, walletFolderIn } from '../../../daemon/home/place.ts';
+import type { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import { serveOperator } from '../../../daemon/wallet/signer/service.ts';
+import { sealPair } from '../../../daemon/wallet/signer/unseal.ts';
+
+const [writeKeychain, forgetKeychain] = [vi.fn(async () => {}), vi.fn(async () => true)];
+vi.mock('../../../daemon/wallet/signer/keychain.ts', () => ({ writeKeychain, forgetKeychain }));
+const { remember } = await import('../../../daemon/home/keychain.ts');
+const { forget } = await import('../../../daemon/cli/keychain.ts');
+
+const entry = { fingerprint: '73c5da0a', server: 'shop' };
+const status = {
+  state: 'unlocked',
+  fingerprint: entry.fingerprint,
+  lockAt: null,
+  retryAfterSeconds: 0,
+  wordsUnproved: false,
+};
+const lock = vi.fn(async () => ({ ...status, state: 'locked' }));
+const signer = { sealKey: async () => sealPair().publicKey, unlock: async () => status, lock };
+
+let folder: string;
+let served: { close(): void };
+const place = () => ({ server: 'shop', folder });
+const session = () => ({ server: 'shop', dataDir: folder, print: () => {} }) as never;
+
+beforeEach(async () => {
+  vi.clearAllMocks();
+  folder = await mkdtemp(join(tmpdir(), 'keychain-'));
+  await mkdir(walletFolderIn(folder), { mode: 0o700 });
+  served = await serveOperator(walletFolderIn(folder), signer as unknown as SignerClient);
+});
+afterEach(async () => {
+  served.close();
+  await rm(folder, { recursive: true });
+});
+
+it('opens the wallet from now on when its question is answered, and is taken out also where that is not known', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  writeKeychain.mockImplementationOnce(() => {
+    ask();
+    return answered;
+  });
+  const remembering = remember(place(), 'of the test');
+  await asked;
+  // as a process finds it that begins after this one was ended
+  expect(isRemembered(folder)).toBe(false);
+  await forget(session());
+  expect(forgetKeychain).toHaveBeenCalledWith(entry);
+  answer();
+  await remembering.catch(() => {});
+});
+
+it('is remembered once the passphrase is there', async () => {
+  await remember(place(), 'of the test');
+  expect([isRemembered(folder), lock.mock.calls.length]).toEqual([true, 1]);
+  await forget(session());
+  expect([isRemembered(folder), lock.mock.calls.length]).toEqual([false, 2]);
+});
+
+it('locks the wallet also where it has nothing to forget', async () => {
+  await forget(session());
+  expect([forgetKeychain.mock.calls.length, lock.mock.calls.length]).toEqual([0, 1]);
+});
