@@ -15,7 +15,7 @@ import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { ConsolePage } from '../support/console-page.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { hasNginx, Nginx } from '../support/nginx.ts';
+import { hasNginx, Nginx, nginxTitle } from '../support/nginx.ts';
 import { cheapWallet } from '../support/wallet.ts';
 
 const BURST = 3;
@@ -23,7 +23,7 @@ const WORDS = `${'abandon '.repeat(11)}about`;
 
 type Answer = { status: number; headers: IncomingMessage['headers']; body: string };
 
-describe.skipIf(!hasNginx)('behind nginx', () => {
+describe.skipIf(!hasNginx)(nginxTitle('behind nginx'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'countinghouse-nginx-'));
   let service: TestDaemon;
   let nginx: Nginx;

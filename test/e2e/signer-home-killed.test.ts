@@ -11,7 +11,7 @@ import { freePort, hasLitecoind, Litecoind, litecoindTitle } from '../nodes/lite
 import { bundled } from '../support/bundles.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, QUIET_CONFIG, until } from '../support/daemon.ts';
-import { hasNginx, Nginx } from '../support/nginx.ts';
+import { hasNginx, Nginx, nginxTitle } from '../support/nginx.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../support/users.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -20,7 +20,7 @@ const COIN = 100_000_000n;
 const AMOUNT = '0.5';
 
 describe.skipIf(!hasLitecoind || !hasNginx || process.platform === 'win32')(
-  litecoindTitle('a payment signed at home'),
+  nginxTitle(litecoindTitle('a payment signed at home')),
   () => {
     let program: string;
     let root: string;
