@@ -21,7 +21,7 @@ import {
 /** The tip of a new chain: deep enough for any reorganisation, and above the rules for a chain's first blocks. */
 const FIRST_TIP_HEIGHT = 200;
 const FIRST_BLOCK_SPACING_MS = 10_000;
-/** Between automatic blocks of a chain that nobody uses. Deadlines count up to two hours past the median time of blocks. */
+/** Between automatic blocks of a chain that nobody uses. */
 const IDLE_BLOCK_MS = 600_000;
 
 export const REORG_BLOCKS_MAX = 100;
