@@ -36,6 +36,8 @@ export function desktopBridge(shell: Shell, server = serverIn(location.search)):
   const call = <M extends Method>(method: M, input: Params<M>) => resultOf<Result<M>>(shell.call(method, input));
   const own = <M extends DesktopMethod>(method: M, input: DesktopParams<M>) =>
     resultOf<DesktopResult[M]>(shell.call(method, input));
+  // the process that signs for a server is reached by a unix socket
+  const signs = server === null || !navigator.userAgent.includes('Windows');
   return {
     call,
     subscribe: (listener) => shell.onNews(listener),
@@ -74,10 +76,9 @@ export function desktopBridge(shell: Shell, server = serverIn(location.search)):
     desktop: {
       server,
       chooseBackup: () => own('desktop.chooseBackup', {}),
-      keychain: {
-        remember: (passphrase) => own('desktop.remember', { passphrase }),
-        forget: () => own('desktop.forget', {}),
-      },
+      keychain: signs
+        ? { remember: (passphrase) => own('desktop.remember', { passphrase }), forget: () => own('desktop.forget', {}) }
+        : null,
       servers: () => own('desktop.servers', {}),
       join: (asked) => own('desktop.join', asked),
       removeServer: (name) => own('desktop.removeServer', { server: name }),

@@ -90,7 +90,8 @@ export type Desktop = {
   server: string | null;
   /** The path of a backup; null: the user chose none. */
   chooseBackup(): Promise<string | null>;
-  keychain: Keychain;
+  /** Null: this computer does not sign for the server of this page. */
+  keychain: Keychain | null;
   servers(): Promise<ServerList>;
   /** Connects this computer with a server. */
   join(asked: DesktopParams<'desktop.join'>): Promise<ServerState>;

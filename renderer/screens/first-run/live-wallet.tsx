@@ -165,11 +165,11 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
   );
 }
 
-/** Only the desktop program reaches the keychain. */
+/** Only the desktop program reaches the keychain, where it signs. */
 function RememberBox({ checked, onChange }: { checked: boolean; onChange(checked: boolean): void }): ReactNode {
   const t = useText(TEXTS);
   const { bridge } = useData();
-  if (!bridge.desktop) return null;
+  if (!bridge.desktop?.keychain) return null;
   return (
     <label className="check">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />

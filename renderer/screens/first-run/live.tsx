@@ -200,7 +200,7 @@ function useFirstUnlock(): FirstUnlock {
   return {
     async unlock(passphrase, remember) {
       try {
-        if (remember && bridge.desktop) return void (await bridge.desktop.keychain.remember(passphrase));
+        if (remember && bridge.desktop?.keychain) return void (await bridge.desktop.keychain.remember(passphrase));
       } catch (error) {
         setError(error as Error);
       }

@@ -30,7 +30,7 @@ export default function Settings(): ReactNode {
   return (
     <Page title={t('settings')}>
       <Here t={t} />
-      {desktop && <Keychain keychain={desktop.keychain} t={t} />}
+      {desktop?.keychain && <Keychain keychain={desktop.keychain} t={t} />}
       {business && <BusinessForm key={business.id} business={business} t={t} />}
       {business && <KeyImages key={`images ${business.id}`} business={business} />}
       <Section title={t('told')} side={<a href={href('developers', 'log')}>{t('toldWhere')}</a>}>
