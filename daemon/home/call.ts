@@ -24,7 +24,7 @@ export async function withServer<T>(
   use: (call: Call, server: Server) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const line = await openLine(folder, release);
+  const line = await openLine(folder, release, signal);
   if (signal?.aborted) line.close();
   signal?.addEventListener('abort', line.close);
   try {
@@ -38,9 +38,9 @@ export async function withServer<T>(
 /** A connection. `call`: one method after the other; `isOpen`: whether the next one may use it. */
 type Line = { server: Server; call: Call; isOpen(): boolean; close(): void };
 
-async function openLine(folder: string, release: string): Promise<Line> {
+async function openLine(folder: string, release: string, signal?: AbortSignal): Promise<Line> {
   const server = await readServer(folder);
-  const stream = await dial(server, 'operator', await aboutOf(walletFolderIn(folder), release));
+  const stream = await dial(server, 'operator', await aboutOf(walletFolderIn(folder), release), signal);
   // told by the call that waits
   stream.on('error', () => {});
   const lines = readLines(stream, ANSWER_BYTES_MAX);

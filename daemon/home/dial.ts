@@ -57,17 +57,19 @@ const IMPOSTOR =
 const TWICE =
   'Another computer signs for this server already, with the key of this one: it has a copy of this folder. Nothing is signed here. Stop one of the two for good, and go on with the one that signed last, because only its record knows what was signed. If you know of no other one, end it on the server with `countinghouse signer remove`, and move the money to new words';
 
+const NEVER = new AbortController().signal;
+
 type Place = Pick<Server, 'url' | 'proxy'>;
 
 const away = (url: string, why: string): Unavailable =>
   new Unavailable(`The server ${url} does not answer: ${why}`, RETRY_SECONDS);
 
 /** The connection through the server's proxy; null: it has none. */
-async function tunnelOf({ url, proxy }: Place): Promise<Socket | null> {
+async function tunnelOf({ url, proxy }: Place, signal: AbortSignal): Promise<Socket | null> {
   if (proxy === undefined) return null;
   const { tunnelTo } = await import('../kit/socks.ts');
   try {
-    return await tunnelTo(new URL(url), proxy, PROXY_MS, AbortSignal.timeout(PROXY_MS));
+    return await tunnelTo(new URL(url), proxy, PROXY_MS, AbortSignal.any([signal, AbortSignal.timeout(PROXY_MS)]));
   } catch (error) {
     const isSilent = (error as Error).message.includes('ECONNREFUSED');
     throw away(url, isSilent ? `nothing listens at the proxy ${proxy}` : `the proxy ${proxy} could not connect to it`);
@@ -75,12 +77,11 @@ async function tunnelOf({ url, proxy }: Place): Promise<Socket | null> {
 }
 
 /** `machine`: the public key of this computer, which the server knows. Throws as `needProxy`, and `Unavailable`. */
-async function open(place: Place, machine?: string): Promise<Inbox> {
+async function open(place: Place, signal: AbortSignal, machine?: string): Promise<Inbox> {
   needProxy(place);
   const { url } = place;
-  const tunnel = await tunnelOf(place);
+  const tunnel = await tunnelOf(place, signal);
   const socket = new WebSocket(new URL(MACHINE_PATH, url.replace(/^http/, 'ws')), {
-    handshakeTimeout: OPEN_MS,
     followRedirects: false,
     ...(machine !== undefined && { headers: { [MACHINE_HEADER]: machine } }),
     ...(tunnel && { createConnection: () => tunnel }),
@@ -95,7 +96,15 @@ async function open(place: Place, machine?: string): Promise<Inbox> {
     socket.terminate();
   });
   socket.once('close', () => reject(away(url, 'it closed the connection')));
-  await promise;
+  // `handshakeTimeout` of ws ends no handshake over a connection that was made before, and none that trickles
+  const end = AbortSignal.any([signal, AbortSignal.timeout(OPEN_MS)]);
+  const onEnd = (): void => {
+    reject(away(url, 'it did not answer in time'));
+    socket.terminate();
+  };
+  if (end.aborted) onEnd();
+  end.addEventListener('abort', onEnd);
+  await promise.finally(() => end.removeEventListener('abort', onEnd));
   return inbox;
 }
 
@@ -152,7 +161,7 @@ export async function joinServer(url: string, code: string, name: string, proxy?
   const [machine, nonce] = [await publicText(pair), randomText()];
   const said = { origin: joinOrigin(name), page: machine, nonce };
   const [link, proof] = await Promise.all([linkName(code), pageProof(code, said)]);
-  const inbox = await open({ url, proxy });
+  const inbox = await open({ url, proxy }, NEVER);
   try {
     const greeting = { do: 'join', mark: markOf(code), link, machine, nonce, proof, name } as const;
     const welcome = await greet(inbox, greeting, 'joined');
@@ -171,16 +180,16 @@ export async function joinServer(url: string, code: string, name: string, proxy?
 /**
  * Opens a connection to a server that this computer has joined. Throws `Rejected('signer.server')` if another one answers,
  * `Rejected('signer.not_found')` if the server has removed this computer, `Rejected('signer.proxy')` as `needProxy`, `Unavailable` if
- * nothing answers.
+ * nothing answers. `signal`: ends the attempt.
  */
-export async function dial(server: Server, role: Role, about: About): Promise<Duplex> {
+export async function dial(server: Server, role: Role, about: About, signal = NEVER): Promise<Duplex> {
   const { url, service, machine } = server;
   const { subtle } = crypto;
   const { kty, crv, x, y } = machine;
   const own = await subtle.importKey('jwk', machine, CURVE, false, ['deriveBits']);
   const page = await publicText({ publicKey: await subtle.importKey('jwk', { kty, crv, x, y }, CURVE, true, []) });
   const nonce = randomText();
-  const inbox = await open(server, page);
+  const inbox = await open(server, signal, page);
   try {
     const { key: ephemeral, box } = await greet(inbox, { do: 'greet', role, machine: page, nonce }, 'greeted');
     const channel = await Channel.ofPage(own, { origin: lineOrigin(role), page, service, ephemeral, nonce }).catch(

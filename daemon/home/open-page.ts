@@ -4,6 +4,7 @@
  * Invariants: a server chooses the address, so nothing of this computer's own network is asked for it, no answer goes back to the
  * server, and no redirect is followed.
  */
+import { lookup as lookupAny } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
@@ -43,8 +44,6 @@ export async function openPage(address: string, { local, proxy, env, signal }: N
   const isOwn = isIP(host) ? !isPublicAddress(host) : host === 'localhost';
   if (isOwn && !local) throw away(url, 'the address is on this network');
   const proxyEnv = proxies(env);
-  const isHidden = host.endsWith('.onion') && proxy === undefined && !Object.values(proxyEnv).some(Boolean);
-  if (isHidden) throw away(url, 'an onion service is reached through a proxy alone');
   const agent = new client.Agent({ proxyEnv });
   const ends = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
   let tunnel: Socket | null = null;
@@ -54,7 +53,12 @@ export async function openPage(address: string, { local, proxy, env, signal }: N
     const way = tunnel === null ? { agent } : { createConnection: () => tunnel };
     // without an agent the port of the scheme would stand in it
     const headers = { host: url.host, ...HEADERS };
-    const options = { ...way, headers, signal: ends, ...(local || isIP(host) ? {} : { lookup: publicOnly }) };
+    const options = {
+      ...way,
+      headers,
+      signal: ends,
+      ...(isIP(host) ? {} : { lookup: exceptOnions(local ? lookupAny : publicOnly) }),
+    };
     client.get(url, options, resolve).once('error', reject);
     const response = await promise;
     const parts: Buffer[] = [];
@@ -83,6 +87,14 @@ const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
 
 const proxies = (env: Network['env']): Record<string, string | undefined> =>
   Object.fromEntries(PROXIES.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, env[name]]));
+
+/** Which proxy of the environment a request takes is the agent's matter: so the name is refused where it would be resolved here. */
+const exceptOnions =
+  (lookup: LookupFunction): LookupFunction =>
+  (host, options, done) => {
+    if (/\.onion\.?$/i.test(host)) done(new Error('an onion service is reached through a proxy alone'), '', 0);
+    else lookup(host, options, done);
+  };
 
 /** Resolves names to addresses of the internet alone. */
 const publicOnly: LookupFunction = (host, options, done) => {

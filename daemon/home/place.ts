@@ -16,8 +16,8 @@ const FOLDER = 'servers';
 const FILE = 'server.json';
 const WALLET_FOLDER = 'vault';
 const KEYCHAIN_FILE = 'keychain';
-/** A host with or without its port. */
-const ONION = /\.onion(?::\d+)?$/i;
+/** A host with or without its port. A dot at its end is the root of names, and reaches the same. */
+const ONION = /\.onion\.?(?::\d+)?$/i;
 const NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 
 const Jwk = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });

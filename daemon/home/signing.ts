@@ -62,7 +62,7 @@ export async function signAtHome({ folder, release, told, audit, ...options }: S
   let stream: Duplex | null = null;
   const connected = async (): Promise<void> => {
     const [place, about] = [await readServer(folder), await aboutOf(wallet, release)];
-    stream = await dial(place, 'signer', about).catch(asOfAnybody);
+    stream = await dial(place, 'signer', about, closing.signal).catch(asOfAnybody);
     if (closing.signal.aborted) stream.destroy();
     told(true);
     await serveServer(stream, signer, () => isStopped(folder));

@@ -8,13 +8,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { serverClient, withServer } from '../../../daemon/home/call.ts';
 import { joinServer } from '../../../daemon/home/dial.ts';
 import { openPage } from '../../../daemon/home/open-page.ts';
-import { addressOf, proxyOf, readServer, writeServer } from '../../../daemon/home/place.ts';
+import { addressOf, needProxy, proxyOf, readServer, writeServer } from '../../../daemon/home/place.ts';
 import { tunnelTo } from '../../../daemon/kit/socks.ts';
 import { selfSigned } from '../../nodes/certificate.ts';
 import { SocksProxy } from '../../nodes/socks-proxy.ts';
 import { cli } from '../cli-kit.ts';
 import { codeOf, payment } from '../wallet/signer-kit.ts';
-import { connected, homeOf, serverIn, signing, stage, unlock, walletAtHome } from './home-kit.ts';
+import { connected, homeOf, serverIn, signing, stage, stageEach, unlock, walletAtHome } from './home-kit.ts';
+
+stageEach();
 
 const ONION = `${'a'.repeat(55)}d.onion`;
 const NAME = 'pay.shop.example';
@@ -133,6 +135,28 @@ describe.skipIf(process.platform === 'win32')('a server behind a proxy', () => {
     await expect(tunnelTo(new URL(`http://${ONION}`), proxy, 50, limit)).rejects.toThrow('timed out');
     await ended.promise;
   });
+
+  it('that takes the connection and never answers, ends with the attempt', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const silent = await listening(
+      createTcp((socket) => {
+        socket.once('data', () => asked.resolve());
+        socket.once('close', () => end()).resume();
+      }),
+    );
+    const server = await serverIn('server');
+    const { code } = await server.machines.invite();
+    const folder = await homeOf(server.url, code);
+    const proxy = await proxyTo(portOf(silent));
+    await writeServer(folder, { ...(await readServer(folder)), url: `http://${ONION}`, proxy: proxy.url });
+    const attempt = new AbortController();
+    const call = withServer(folder, 'test', async () => null, attempt.signal);
+    await asked.promise;
+    attempt.abort();
+    await expect(call).rejects.toThrow('it did not answer in time');
+    await ended;
+  });
 });
 
 describe('an onion service without a proxy', () => {
@@ -144,8 +168,16 @@ describe('an onion service without a proxy', () => {
     await expect(joinServer(`http://${ONION}`, code, 'Laptop')).rejects.toThrow('--proxy socks5h://127.0.0.1:9050');
     await writeServer(folder, { ...(await readServer(folder)), url: `http://${ONION}:8481` });
     expect(await codeOf(withServer(folder, 'test', async () => null))).toBe('signer.proxy');
-    const page = openPage(`http://${ONION}/pay/x`, { local: false, env: {}, signal: new AbortController().signal });
-    await expect(page).rejects.toThrow('an onion service is reached through a proxy alone');
+    expect(() => needProxy({ url: addressOf(`${ONION}.`).url })).toThrow('--proxy socks5h://127.0.0.1:9050');
+    // none of these is a proxy of a page by http
+    for (const env of [{}, { NO_PROXY: 'localhost' }, { HTTPS_PROXY: 'http://127.0.0.1:1' }]) {
+      for (const local of [false, true]) {
+        for (const host of [ONION, `${ONION}.`]) {
+          const page = openPage(`http://${host}/pay/x`, { local, env, signal: new AbortController().signal });
+          await expect(page).rejects.toThrow('an onion service is reached through a proxy alone');
+        }
+      }
+    }
     expect(resolved).toEqual([]);
   });
 });

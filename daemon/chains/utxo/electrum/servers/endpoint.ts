@@ -26,7 +26,7 @@ export function endpointOf(name: string): Endpoint {
 }
 
 /** Onion services are always reached through the proxy, other servers only if it is for all. */
-export const isOnion = ({ host }: Endpoint): boolean => host.endsWith('.onion');
+export const isOnion = ({ host }: Endpoint): boolean => /\.onion\.?$/i.test(host);
 
 /** The name for TLS. Addresses are not sent as names (RFC 6066). */
 export const tlsNameOf = ({ host }: Endpoint): string | undefined => (isIP(host) === 0 ? host : undefined);
