@@ -48,6 +48,11 @@ export function machineCommands(signer: Command, io: Io): void {
     .action(action(io, run));
   auditCommands(signer, io);
   signer
+    .command('proxy')
+    .argument('<url>', 'a SOCKS5 proxy, such as socks5h://127.0.0.1:9050 of Tor; "none": straight')
+    .description('at home: reach the server that --server names in another way; restart `signer run` afterwards')
+    .action(action(io, changeProxy));
+  signer
     .command('servers')
     .description('at home: list the servers that this computer signs for')
     .action(action(io, servers));
@@ -195,6 +200,16 @@ async function run(session: Session, { autoLockMinutes, passphraseFile, notifica
     await signing.close();
   }
   await failIfStopped(session);
+}
+
+async function changeProxy(session: Session, _: object, through = ''): Promise<void> {
+  if (session.server === null) throw usage('name the server: countinghouse --server NAME signer proxy URL');
+  const { needProxy, proxyOf, readServer, writeServer } = await import('../home/place.ts');
+  const { proxy: _former, ...server } = await readServer(session.dataDir);
+  const proxy = through === STRAIGHT ? undefined : proxyOf(through);
+  needProxy({ url: server.url, proxy });
+  await writeServer(session.dataDir, proxy === undefined ? server : { ...server, proxy });
+  session.print({ server: session.server, proxy: proxy ?? null }, () => `${server.url}${throughOf(proxy)}\n`);
 }
 
 async function servers(session: Session): Promise<void> {

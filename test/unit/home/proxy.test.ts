@@ -90,6 +90,13 @@ describe.skipIf(process.platform === 'win32')('a server behind a proxy', () => {
     await machines.remove('Laptop');
     const again = await join((await machines.invite()).code);
     expect(JSON.parse(again.out)).toMatchObject({ proxy: way });
+    const change = (through: string) => cli(stage.root, ['--json', '--server', ONION, 'signer', 'proxy', through]);
+    expect(JSON.parse((await change('localhost:9150')).out)).toEqual({
+      server: ONION,
+      proxy: 'socks5h://localhost:9150',
+    });
+    expect((await cli(stage.root, ['signer', 'servers'])).out).toContain('through socks5h://localhost:9150');
+    for (const wrong of ['none', 'http://127.0.0.1:1']) expect((await change(wrong)).code).toBe(1);
     const straight = await join(code, '--proxy', 'none');
     expect(straight.out + straight.err).toContain('join with its proxy');
   });
