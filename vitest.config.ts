@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { ALONE } from './test/support/alone.ts';
 import { startsBundles } from './test/support/bundles.ts';
 
 /** Those that last longest, in this order, of each project: begun last, they would go on alone at the end. */
@@ -32,22 +33,6 @@ class LongestFirst extends BaseSequencer {
 const PICTURES = process.env.CONSOLE_PICTURES
   ? ['test/e2e/console-pictures.ts', 'test/e2e/console-approve.test.ts']
   : null;
-
-/**
- * Files with a process of their own: they replace a module, change the process's user or its clock, measure memory or turns of the
- * event loop, or set a variable that a library reads once. All others share processes and the modules loaded there: the service's take
- * two seconds. They change nothing for each other.
- */
-const ALONE = [
-  'adapters/{electrum-servers,evm-hostile,hostile}',
-  'api/rates-sources',
-  'e2e/{desktop-*,keychain,launch,page-network,signer-home-killed,signer-service}',
-  'simulation/*',
-  'unit/app/{ingest-hostile,maintenance,withdraw-reworded}',
-  'unit/{cli-request,cli-signer-folder,turns}',
-  'unit/desktop/{servers,shell}',
-  'unit/wallet/{signer-journal-room,signer-service}',
-].map((name) => `test/${name}.test.ts`);
 
 export default defineConfig({
   plugins: [startsBundles()],
