@@ -40,12 +40,24 @@ function run(script, args, files = tmpdir()) {
   return runToEnd(node, [join(root, 'node_modules', ...script), ...args], { cwd: root, env, stdio: 'inherit' });
 }
 
+/** The daemon with the tests, the web pages, and the console. */
+const COMPILED = 3;
 const TOOLS = { tsc: ['typescript', 'bin', 'tsc'], biome: ['@biomejs', 'biome', 'bin', 'biome'] };
+
+/** The commands of `npm run check`, of which none may be lost unseen. */
+function checkCommands(script) {
+  const commands = script.split(' && ');
+  const compilers = commands.filter((command) => command.startsWith('tsc ')).length;
+  if (!commands.includes('biome check .') || compilers !== COMPILED || commands.length > COMPILED + 1) {
+    throw new Error(`\`npm run check\` is not \`biome check .\` and ${COMPILED} times \`tsc\`: ${script}`);
+  }
+  return commands.map((command) => command.split(' '));
+}
 
 /** As `npm run check` does, but all at once and to the end. */
 async function check() {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const commands = scripts.check.split(' && ').map((command) => command.split(' '));
+  const commands = checkCommands(scripts.check);
   const codes = await Promise.all(commands.map(([tool, ...args]) => run(TOOLS[tool], args)));
   return codes.every((code) => code === 0);
 }
