@@ -68,6 +68,7 @@ describe.skipIf(!hasAnvil)(anvilTitle(`a payday on anvil (${CHAIN})`), () => {
 
     const { SCENARIO_POINT: named } = process.env;
     const chosen = named === undefined ? sampleOf(points, ONE_OF) : points.filter(({ name }) => name === named);
+    expect(chosen, `no point is ${named}`).not.toEqual([]);
     const wrong: string[] = [];
     for (const point of chosen.toReversed()) {
       const folder = await recorder.visit(point);
