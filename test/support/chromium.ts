@@ -25,11 +25,21 @@ const start = (more: readonly string[]): Promise<Browser> =>
 /** The one without arguments of its own, for all files of this process. */
 let shared: Promise<Browser> | null = null;
 
-/** Ends with the process, which the runner ends by this signal. */
+/** Ends with the process, which the runner ends by this signal. Once it is gone, or did not start, the next call starts another one. */
 async function startShared(): Promise<Browser> {
-  const browser = await start([]);
-  process.once('SIGTERM', () => void browser.close().finally(() => process.exit()));
-  return browser;
+  try {
+    const browser = await start([]);
+    const end = (): void => void browser.close().finally(() => process.exit());
+    process.once('SIGTERM', end);
+    browser.once('disconnected', () => {
+      process.off('SIGTERM', end);
+      shared = null;
+    });
+    return browser;
+  } catch (error) {
+    shared = null;
+    throw error;
+  }
 }
 
 /**
