@@ -103,7 +103,7 @@ describe('a search that was interrupted', () => {
     expect(whole).toHaveLength(3);
   });
 
-  it.each([1, 20, 41, 42, 43, 44])('after %d blocks finds the same, and reads none of them again', async (blocks) => {
+  it.each([1, 2, 20, 41, 42, 43, 44])('after %d blocks finds the same, and reads none again', async (blocks) => {
     let stored: SearchRecord | null = null;
     const memory: SearchMemory = {
       read: () => stored,
