@@ -81,8 +81,10 @@ export type SpendFacts = {
   isOurs: boolean;
   /** Whether it was given up unsigned: nobody signed it in the wallet that has its keys. A signed copy may exist all the same. */
   isAbandoned: boolean;
-  /** Whether nobody here has the bytes of any version: only a machine that was lost had signed it. */
+  /** Whether nobody here has the bytes of the newest version that can be sent: only a machine that was lost had signed it. */
   isLost: boolean;
+  /** Whether it pays only ourselves. Then an older version may be sent though the newest has no bytes here. */
+  isOwn: boolean;
   /** Whether another version can take its place. Asked only while every signed version lacks a key. */
   isReplaceable: boolean;
   /** Whether the version that the chain shows must stay: nodes replace none, or a later transaction of ours spends from it. */
@@ -151,14 +153,18 @@ export function seenOf<V extends VersionFact>(versions: readonly V[]): V | undef
   );
 }
 
+/** The version that counts now: an older one may pay what it canceled. */
+export const newestOf = <V extends SignedFact>(signed: readonly V[]): V | undefined =>
+  signed.findLast(({ lack }) => lack === null);
+
 export function decideSpend(facts: SpendFacts): SpendDecision {
   const { signed } = facts;
   const seen = seenOf(signed);
   const state = stateOf(facts, seen);
   const { stored, sends } = SPEND_STATES[state];
   const placeOf = (fact: SignedFact | undefined): number | null => (fact ? signed.indexOf(fact) : null);
-  const newest = signed.findLast(({ isStored, lack }) => isStored && lack === null);
-  const isDue = sends && newest !== seen && !(seen && facts.isKept);
+  const newest = newestOf(facts.isOwn ? signed.filter(({ isStored }) => isStored) : signed);
+  const isDue = sends && newest?.isStored && newest !== seen && !(seen && facts.isKept);
   return {
     state,
     seen: placeOf(seen),

@@ -7,7 +7,7 @@
  */
 import { isWatchOnly } from '../../domain/chain.ts';
 import { isNonceKey } from '../../domain/spend.ts';
-import { isAbandoned, type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
+import { isAbandoned, newestOf, type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
@@ -176,6 +176,7 @@ export function paymentFacts(
     isOurs: spend.purpose !== UNKNOWN,
     isAbandoned: isAbandoned(withdrawals),
     isLost: isLost(reader, spend, signed),
+    isOwn: spend.subject !== null,
     isReplaceable: signed.some(({ lack }) => lack === null) || sharedKeys(reader, spend, signed) !== null,
     isKept: seen !== undefined && mustStay(reader, chain, seen),
     buried: BURIED_BLOCKS[chain.adapter.chain],
@@ -184,7 +185,7 @@ export function paymentFacts(
 }
 
 function isLost(reader: Reader, { account_id }: SpendRow, versions: readonly SignedVersion[]): boolean {
-  if (versions.length === 0 || versions.some(({ isStored }) => isStored)) return false;
+  if (newestOf(versions)?.isStored !== false) return false;
   const account = reader.get(accountById, { id: account_id });
   // the bytes of another wallet's account are that wallet's
   return account !== undefined && !isWatchOnly(account.key);

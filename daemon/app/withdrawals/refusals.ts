@@ -3,6 +3,7 @@
 import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { isNonceKey } from '../../domain/spend.ts';
+import { newestOf } from '../../domain/spend-state.ts';
 import {
   type SpendRow,
   setVersionProblem,
@@ -24,9 +25,9 @@ const NONCE_USED = /nonce too low|nonce is too low|OldNonce/i;
 
 /** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
 export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]): boolean {
-  const newest = known.findLast(({ lack, version }) => lack === null && version.raw !== null);
+  const newest = newestOf(known);
   const isSeen = known.some(({ depth }) => depth !== null);
-  return newest !== undefined && !isSeen && chain.isCurrent && chain.isRefusalKnown(newest.version.id);
+  return newest?.isStored === true && !isSeen && chain.isCurrent && chain.isRefusalKnown(newest.version.id);
 }
 
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */

@@ -8,6 +8,7 @@
 
 import { present, Rejected } from '../../domain/errors.ts';
 import { maxOf, shareOf } from '../../domain/money.ts';
+import { newestOf } from '../../domain/spend-state.ts';
 import {
   paidBy,
   type SpendRow,
@@ -281,8 +282,8 @@ export function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Op
  */
 function needReplacement({ chain }: Holder, known: readonly SignedVersion[]): void {
   if (chain.spending.replacement !== 'none') return;
-  const isGone = ({ lack, depth, isStored }: SignedVersion): boolean => depth === null && (lack !== null || !isStored);
-  if (known.length > 0 && known.every(isGone)) return;
+  const isUnseen = known.length > 0 && known.every(({ depth }) => depth === null);
+  if (isUnseen && !newestOf(known)?.isStored) return;
   if (isRefused(chain, known)) return;
   const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`;
   throw new Rejected('withdrawal.no_replacement', text);

@@ -21,10 +21,10 @@ const COINS = FAMILIES.filter(({ hasCoins }) => hasCoins);
 type Signed = { txid: string; raw: string };
 
 /**
- * A withdrawal that was approved before the backup, and signed after it; canceled, too, where that can be. Returns the service that was
- * restored. Its node has shown it what was signed, and has it no more.
+ * A withdrawal that was approved before the backup, and signed after it, or before it if `isSent`. `twice`: canceled, too, or signed anew
+ * where that cannot be. Returns the service that was restored. Its node has shown it what was signed, and has it no more.
  */
-async function lost(family: PayFamily, canceled: boolean) {
+async function lost(family: PayFamily, twice: boolean, isSent = false) {
   const before = await family.open();
   const { coin } = before.chain;
   await before.deposits([coin, coin], 1 + family.lockBlocks);
@@ -33,24 +33,27 @@ async function lost(family: PayFamily, canceled: boolean) {
   const id = await before.withdraw(coin / 4n);
   const approved = before.moment();
   await before.round();
-  if (canceled) {
-    await before.replace(id, 'cancel');
-    await before.round();
-  }
+  const sent = before.moment();
+  if (twice && family.replaces) await before.replace(id, 'cancel');
+  else if (twice) await refuseFirst(before, id);
+  await before.round();
   const signed = before.versions(id).map(({ txid, raw }): Signed => ({ txid: txid!, raw: raw! }));
-  expect(signed).toHaveLength(canceled ? 2 : 1);
+  expect(signed).toHaveLength(twice ? 2 : 1);
   for (const one of [twin, before]) await one.app.store.close();
 
-  const pay: PayBench = await approved();
+  const pay: PayBench = await (isSent ? sent : approved)();
   // as on the real chains, where the answer lacks the signatures
   Object.assign(pay.bench.chain.spending, { isWhole: false });
   await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
   await deriveAllSkipped(pay);
   for (const { raw } of signed) {
+    if (!family.replaces) await forgetAll(pay);
     await pay.chain.take(raw);
     await pay.round();
   }
   await takeOver(pay.app);
+  await pay.round();
+  expect(pay.chain.waiting()).toEqual([signed.at(-1)!.txid]);
   // as a wallet does that did not sign it
   pay.signer.refuses = ({ purpose }) =>
     purpose === 'cancel' ? new Rejected('signer.differs', 'what was never signed needs no cancellation') : null;
@@ -58,6 +61,23 @@ async function lost(family: PayFamily, canceled: boolean) {
   for (const { txid } of signed) await pay.chain.forget(txid);
   await pay.round();
   return { pay, id, signed };
+}
+
+async function forgetAll({ chain }: PayBench): Promise<void> {
+  for (const txid of chain.waiting()) await chain.forget(txid);
+}
+
+/** Every node refuses what was signed, so that it is signed anew. */
+async function refuseFirst(pay: PayBench, id: number): Promise<void> {
+  const { txid } = pay.versions(id)[0]!;
+  const { spending } = pay.bench.chain;
+  const plan = spending.plan.bind(spending);
+  // a simulated transaction is named by its plan, so that one with the same fee would be the same
+  spending.plan = (request, limit) => plan({ ...request, feeRate: (request.feeRate * 11n) / 10n }, limit);
+  Object.assign(spending, { signsAnew: true });
+  pay.chain.refuses = (one) => (one.txid === txid ? 'invalid input' : null);
+  await forgetAll(pay);
+  for (let i = 0; i < 4; i++) await pay.round();
 }
 
 /** Takes the coins back as the operator does: shown, approved, signed and sent. */
@@ -175,6 +195,45 @@ describe.each(
     expect(pay.available()).toBe(pay.chain.unspent());
   });
 });
+
+describe.each(COINS.filter(({ replaces }) => replaces))('$name: a payment that a lost machine canceled', (family) => {
+  it('is not sent from the backup, neither beside its cancellation nor once no node has that', async () => {
+    const { pay, id, signed } = await lost(family, true, true);
+    expect(pay.versions(id).map(({ raw }) => raw)).toEqual([signed[0]!.raw, null]);
+    expect([pay.chain.offered, pay.chain.waiting()]).toEqual([[], []]);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: LOST });
+    expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.coin_missing', subject: `${id}` }]);
+  });
+
+  it('can have its coins taken back, or be paid anew', async () => {
+    const taken = await lost(family, true, true);
+    await reclaim(taken.pay, taken.id);
+    await bury(taken.pay);
+    expect(taken.pay.row(taken.id)).toMatchObject({ state: 'failed', reason: textOf(message('ended.canceled')) });
+    const { pay, id } = await lost(family, true, true);
+    await pay.replace(id, 'speed-up', null, { anew: true });
+    await bury(pay);
+    const paid = pay.versions(id).at(-1)!.txid;
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([paid]);
+  });
+});
+
+describe.each(COINS.filter(({ replaces }) => !replaces))(
+  '$name: a payment that a lost machine signed anew',
+  (family) => {
+    it('is not sent as it was before, and is paid anew by the operator', async () => {
+      const { pay, id, signed } = await lost(family, true, true);
+      expect(pay.versions(id).map(({ raw }) => raw)).toEqual([signed[0]!.raw, null]);
+      expect([pay.chain.offered, pay.row(id).problem]).toEqual([[], LOST]);
+      await pay.replace(id, 'speed-up', (await pay.feeRate()) * 2n, { anew: true });
+      await bury(pay);
+      const paid = pay.versions(id).at(-1)!.txid;
+      expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid });
+      expect(pay.chain.paidTo(pay.row(id).address)).toEqual([paid]);
+    });
+  },
+);
 
 describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))('$name: what a lost machine signed', (family) => {
   it('is known whole, and sent again, a cancellation too', async () => {
