@@ -93,6 +93,7 @@ export async function replace(
       // it was planned from another one, which paid others or another amount
       if (known.at(-1)?.version.id !== open.known.at(-1)?.version.id) throw new Overtaken('another version was signed');
       if (isOutside(holder.account)) dropUnsigned(app, tx, spend.id);
+      for (const row of pays) payAgain(app, tx, row);
       const raised = raisedFees(app, tx, found, wanted, approvals);
       needCancellation(found, raised);
       if (wanted.kind === 'cancel') {
@@ -110,6 +111,12 @@ export async function replace(
       return versionId;
     }),
   );
+}
+
+/** Ends the cancellation of a withdrawal, such as one that a lost machine canceled, and whose coins the wallet did not take back. */
+function payAgain(app: App, tx: Tx, { id }: WithdrawalRow): void {
+  const now = withdrawalOf(tx, id);
+  if (now.cancel) saveWithdrawal(app, tx, { ...now, cancel: false }, now.state);
 }
 
 /**

@@ -5,6 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { approveProposal, propose } from '../../../daemon/app/withdrawals/propose.ts';
+import { reclaim as reclaimNow } from '../../../daemon/app/withdrawals/reclaim.ts';
+import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
@@ -15,6 +17,7 @@ import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
 import { deriveAllSkipped, JUMP } from './restored-kit.ts';
 
+const REFUSED = 'it is not approved';
 const LOST = textOf(message('wait.lost'));
 const COINS = FAMILIES.filter(({ hasCoins }) => hasCoins);
 
@@ -102,6 +105,18 @@ async function reclaim(pay: PayBench, id: number, feeRate: bigint | null = null)
   expect(await sent).toMatchObject({ outcome: { sent: true, problem: null } });
 }
 
+/** The operator takes the coins back, and the wallet refuses that. */
+async function refusedReclaim(pay: PayBench, id: number): Promise<void> {
+  const { refuses } = pay.signer;
+  pay.signer.refuses = () => new Rejected('signer.approval', REFUSED);
+  const proposal = { kind: 'cancel', id: `${id}`, feeRate: null, anew: true } as const;
+  const { intents, until: ends } = (await propose(pay.app, proposal)).preview!;
+  const given = { feeMax: BigInt(intents[0]!.feeMax), until: ends, units: null, mac: 'mac' };
+  await reclaimNow(pay.app, pay.stored(id), null, [intents[0]!.uuid, given]);
+  await pay.round();
+  pay.signer.refuses = refuses;
+}
+
 /** Until what was signed now is as deep as the decision needs. */
 async function bury(pay: PayBench): Promise<void> {
   await pay.round();
@@ -165,6 +180,28 @@ describe.each(
     expect(pay.chain.paidTo(pay.row(id).address)).toEqual([]);
     expect(pay.available()).toBe(pay.chain.unspent());
     expect(pay.alerts()).toEqual([]);
+  });
+
+  it('is paid anew once the wallet refused to take its coins back, and is no longer shown as being canceled', async () => {
+    const { pay, id } = await lost(family, canceled);
+    await refusedReclaim(pay, id);
+    expect(pay.row(id).cancel).toBe(canceled);
+    await pay.replace(id, 'speed-up', null, { anew: true });
+    expect(pay.row(id).cancel).toBe(false);
+    await bury(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'completed', cancel: false, txid: pay.versions(id).at(-1)!.txid });
+  });
+
+  it('needs the balance for a higher fee, also once it was to be canceled', async () => {
+    const { pay, id } = await lost(family, canceled);
+    await refusedReclaim(pay, id);
+    const proposal = { kind: 'speed-up', feeRate: null, anew: true } as const;
+    const { intents, until: ends } = await previewReplacement(pay.app, pay.stored(id), proposal);
+    const feeMax = pay.available() + pay.row(id).fee_held + 1n;
+    const given = { feeMax, units: null, until: ends, mac: 'mac' };
+    const call = replace(pay.app, pay.stored(id), proposal, new Map([[intents[0]!.uuid, given]]));
+    await expect(call).rejects.toMatchObject({ code: 'withdrawal.insufficient' });
+    expect(pay.row(id).cancel).toBe(canceled);
   });
 
   if (family.replaces) {
