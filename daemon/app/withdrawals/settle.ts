@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import { type BlockId, networkOf } from '../../domain/chain.ts';
-import { message } from '../../domain/messages.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
 import {
   decideSpend,
@@ -182,8 +182,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
       ...(event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {}),
     });
   }
-  // another file wrote it: it says why the signer refused a replacement
-  const isOthers = row.problem !== null && !isSpendProblem(row.problem.code);
+  const isOthers = row.problem !== null && isOutlasting(row.problem.code, settled.problem);
   const problem = isOthers ? null : settled.problem;
   const isNew = !isOthers && !isDeepStrictEqual(row.problem, problem);
   if (row.held !== held || isNew) {
@@ -198,6 +197,10 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
   }
   if (settled.isFound) endIn(app, tx, COIN_MISSING, `${row.id}`);
 }
+
+/** Whether a stored problem stays: another file wrote it. That the signer refused a replacement says less than why no version is sent. */
+const isOutlasting = (stored: string, found: Message | null): boolean =>
+  !isSpendProblem(stored) && !(found !== null && stored.startsWith('signer.'));
 
 /** The columns of a payment in a block. */
 function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: SignedVersion): Partial<WithdrawalRow> {

@@ -182,6 +182,13 @@ describe.each(
     expect(pay.alerts()).toEqual([]);
   });
 
+  it('still says what to do once the wallet refused to take its coins back', async () => {
+    const { pay, id } = await lost(family, canceled);
+    await refusedReclaim(pay, id);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: LOST });
+    expect(pay.alerts()).toContainEqual(expect.objectContaining({ kind: 'withdrawal.coin_missing', subject: `${id}` }));
+  });
+
   it('is paid anew once the wallet refused to take its coins back, and is no longer shown as being canceled', async () => {
     const { pay, id } = await lost(family, canceled);
     await refusedReclaim(pay, id);
@@ -205,6 +212,22 @@ describe.each(
   });
 
   if (family.replaces) {
+    it('says so, too, where the wallet refused another transaction while it was seen', async () => {
+      const { pay, id, signed } = await lost(family, canceled);
+      const { txid, raw } = signed.at(-1)!;
+      await pay.chain.take(raw);
+      await pay.round();
+      pay.signer.refuses = () => new Rejected('signer.approval', REFUSED);
+      await pay.replace(id, 'speed-up');
+      await pay.round();
+      const refused = { kind: 'withdrawal.refused', subject: `${id}` };
+      expect([pay.row(id).problem, pay.alerts()]).toMatchObject([REFUSED, [refused]]);
+      await pay.chain.forget(txid);
+      await pay.round();
+      expect(pay.row(id).problem).toBe(LOST);
+      expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.coin_missing', subject: `${id}` }, refused]);
+    });
+
     it('has them taken back with a higher fee by the same command', async () => {
       const { pay, id } = await lost(family, canceled);
       await reclaim(pay, id);
