@@ -43,7 +43,7 @@ export const ROUTES: readonly Route[] = [
 
 export const FIRST = 'home';
 
-const DECISIONS = ['approve', 'speed-up', 'cancel', 'anew'];
+const DECISIONS = ['approve', 'speed-up', 'cancel', 'anew', 'reclaim'];
 
 /** Whether an address is of a screen on which money is approved. */
 export const isDecision = ({ screen, parts: [name, action = ''] }: HashRoute): boolean =>

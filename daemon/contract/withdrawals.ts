@@ -100,6 +100,8 @@ const WithdrawalDetailShape = WithdrawalShape.extend({
   conflict_key: z.string().nullable(),
   /** The ways to replace its transaction now; none while another version is signed, and on a chain without replacement. */
   replacements: z.array(z.enum(['speed-up', 'cancel'])),
+  /** Whether its newest transaction takes back the coins of what a lost machine signed: `cancel` with `anew` replaces that. */
+  reclaimed: z.boolean(),
   versions: z.array(VersionShape),
 });
 

@@ -12,6 +12,7 @@ import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { replacementsOf } from './replace.ts';
 import { findWithdrawal, spendOf } from './rows.ts';
+import { ownOf } from './sign.ts';
 
 /** The maximum number of rows that one call reads, for filters with few matches. */
 const SCANNED_MAX = 5_000;
@@ -44,13 +45,17 @@ type WithdrawalDetails = {
   spend: SpendRow | null;
   versions: VersionRow[];
   replacements: ReturnType<typeof replacementsOf>;
+  /** Whether its newest transaction takes back the coins of what a lost machine signed (`reclaim.ts`). */
+  isReclaimed: boolean;
 };
 
 /** All data of one. Throws `Rejected('withdrawal.not_found')`. */
 export function showWithdrawal(app: App, name: string): WithdrawalDetails {
   const row = findWithdrawal(app.store, name);
-  if (row.spend_id === null) return { row, spend: null, versions: [], replacements: [] };
+  if (row.spend_id === null) return { row, spend: null, versions: [], replacements: [], isReclaimed: false };
   const spend = spendOf(app.store, row.spend_id);
   const versions = app.store.all(versionsOf, { spend_id: spend.id });
-  return { row, spend, versions, replacements: replacementsOf(app, row) };
+  const newest = versions.at(-1);
+  const isReclaimed = newest !== undefined && ownOf(newest) !== null;
+  return { row, spend, versions, replacements: replacementsOf(app, row), isReclaimed };
 }

@@ -20,6 +20,7 @@ import { feeRateNow } from './fees.ts';
 import { noteRefusal, noteSent } from './refusals.ts';
 import { replace } from './replace.ts';
 import { allows, applyEvent } from './rows.ts';
+import { ownOf } from './sign.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
 /** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
@@ -77,7 +78,8 @@ function recordSent(app: App, tx: Tx, version: VersionRow): void {
  * planned.
  */
 async function renew(app: App, chain: ChainRuntime, spend: SpendRow, version: VersionRow): Promise<void> {
-  if (!chain.spending.signsAnew) return;
+  // the wallet, which was restored, signs what takes coins back only as the operator approves it
+  if (!chain.spending.signsAnew || ownOf(version)) return;
   const { id: spend_id, purpose } = spend;
   const versions = app.store.all(versionsOf, { spend_id });
   if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;

@@ -205,7 +205,7 @@ function concernedBy(reader: Reader, version: VersionRow): WithdrawalRow[] {
 }
 
 /** The approval of a version as a payment to ourselves; null: it has none. */
-function ownOf({ approval }: VersionRow): StoredOwn | null {
+export function ownOf({ approval }: Pick<VersionRow, 'approval'>): StoredOwn | null {
   const stored: StoredOwn | Raised = approval === null ? {} : JSON.parse(approval);
   return 'intent' in stored && 'approval' in stored ? (stored as StoredOwn) : null;
 }

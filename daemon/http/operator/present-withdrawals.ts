@@ -63,13 +63,14 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
 
 export function detailJson(
   app: App,
-  { row, spend, versions, replacements }: ReturnType<typeof showWithdrawal>,
+  { row, spend, versions, replacements, isReclaimed }: ReturnType<typeof showWithdrawal>,
 ): DetailJson {
   const asset = feeAssetFor(row);
   return {
     ...withdrawalJson(app, row),
     conflict_key: spend?.conflict_key ?? null,
     replacements,
+    reclaimed: isReclaimed,
     versions: versions.map((version) => ({
       id: version.id,
       kind: version.kind,

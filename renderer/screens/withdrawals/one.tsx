@@ -37,6 +37,10 @@ const isLost = ({ problem }: Detail): boolean => problem?.code === 'wait.lost';
 /** The same, or the wallet refused another transaction: a restored one does not know what the lost machine signed. */
 const isUnknown = (one: Detail): boolean => isLost(one) || (one.problem?.code === 'signer.approval' && !one.canceling);
 
+/** The decision that replaces its transaction by one with a higher fee. */
+const fasterOf = (one: Detail): 'reclaim' | 'anew' | 'speed-up' =>
+  one.reclaimed ? 'reclaim' : isUnknown(one) ? 'anew' : 'speed-up';
+
 function Actions({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
@@ -56,8 +60,8 @@ function Actions({ one }: { one: Detail }): ReactNode {
           {t('cancelIt')}
         </a>
       )}
-      <a className="button" href={href('withdrawals', `${one.id}`, isUnknown(one) ? 'anew' : 'speed-up')}>
-        {t(isUnknown(one) ? 'approveAnew' : 'speedUp')}
+      <a className="button" href={href('withdrawals', `${one.id}`, fasterOf(one))}>
+        {t(fasterOf(one) === 'anew' ? 'approveAnew' : 'speedUp')}
       </a>
     </>
   );

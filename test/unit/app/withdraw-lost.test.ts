@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { showWithdrawal } from '../../../daemon/app/withdrawals/lists.ts';
 import { approveProposal, propose } from '../../../daemon/app/withdrawals/propose.ts';
 import { reclaim as reclaimNow } from '../../../daemon/app/withdrawals/reclaim.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
@@ -105,14 +106,19 @@ async function reclaim(pay: PayBench, id: number, feeRate: bigint | null = null)
   expect(await sent).toMatchObject({ outcome: { sent: true, problem: null } });
 }
 
-/** The operator takes the coins back, and the wallet refuses that. */
-async function refusedReclaim(pay: PayBench, id: number): Promise<void> {
-  const { refuses } = pay.signer;
-  pay.signer.refuses = () => new Rejected('signer.approval', REFUSED);
+/** The operator has the coins taken back: approved, not signed yet. */
+async function order(pay: PayBench, id: number): Promise<void> {
   const proposal = { kind: 'cancel', id: `${id}`, feeRate: null, anew: true } as const;
   const { intents, until: ends } = (await propose(pay.app, proposal)).preview!;
   const given = { feeMax: BigInt(intents[0]!.feeMax), until: ends, units: null, mac: 'mac' };
   await reclaimNow(pay.app, pay.stored(id), null, [intents[0]!.uuid, given]);
+}
+
+/** The same, and the wallet refuses it. */
+async function refusedReclaim(pay: PayBench, id: number): Promise<void> {
+  const { refuses } = pay.signer;
+  pay.signer.refuses = () => new Rejected('signer.approval', REFUSED);
+  await order(pay, id);
   await pay.round();
   pay.signer.refuses = refuses;
 }
@@ -136,6 +142,7 @@ describe.each(
     expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: LOST });
     expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.coin_missing', subject: `${id}` }]);
     expect(pay.signer.orders).toEqual([]);
+    expect(showWithdrawal(pay.app, `${id}`).isReclaimed).toBe(false);
   });
 
   it('is over with that when a node shows it again', async () => {
@@ -170,6 +177,7 @@ describe.each(
     await reclaim(pay, id);
     const versions = pay.versions(id);
     expect(versions.at(-1)).toMatchObject({ kind: 'cancel', problem: null });
+    expect(showWithdrawal(pay.app, `${id}`).isReclaimed).toBe(true);
     expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
     await pay.chain.mine();
     await pay.round();
@@ -291,6 +299,29 @@ describe.each(COINS.filter(({ replaces }) => !replaces))(
       const paid = pay.versions(id).at(-1)!.txid;
       expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid });
       expect(pay.chain.paidTo(pay.row(id).address)).toEqual([paid]);
+    });
+  },
+);
+
+describe.each(COINS.filter(({ replaces }) => !replaces))(
+  '$name: what takes coins back, and every node refuses',
+  (family) => {
+    it('is not replaced by itself by a cancellation, which the wallet would refuse, but by the same command', async () => {
+      const { pay, id } = await lost(family, false);
+      Object.assign(pay.bench.chain.spending, { signsAnew: true });
+      pay.chain.refuses = () => 'invalid input';
+      await order(pay, id);
+      for (let i = 0; i < 4; i++) {
+        await pay.round();
+        pay.bench.advance(3_600_000);
+      }
+      expect(pay.versions(id)).toMatchObject([{ kind: 'pay' }, { kind: 'cancel', problem: 'invalid input' }]);
+      expect(pay.row(id).problem).toBeNull();
+      expect(pay.alerts().map(({ kind }) => kind)).not.toContain('withdrawal.refused');
+      pay.chain.refuses = null;
+      await reclaim(pay, id, (await pay.feeRate()) * 2n);
+      await bury(pay);
+      expect(pay.row(id)).toMatchObject({ state: 'failed', reason: textOf(message('ended.canceled')) });
     });
   },
 );
