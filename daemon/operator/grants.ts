@@ -5,7 +5,7 @@
  * Invariant: limits are granted only from a `GrantReview`, which refuses limits that differ from the request.
  */
 import { z } from 'zod';
-import { ASSETS, type AssetId, assetOf } from '../domain/assets.ts';
+import { ASSETS, type AssetId, assetOf, nativeAsset } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/money.ts';
 import type { PolicyMode } from '../domain/policy.ts';
@@ -44,6 +44,8 @@ const named =
   (symbol: AssetId) =>
   ({ asset }: PolicyGrant): boolean =>
     asset === symbol;
+
+const isNothing = ({ perWithdrawal, perDay }: PolicyGrant): boolean => perWithdrawal === '0' || perDay === '0';
 
 export class GrantReview {
   readonly #asked: AskedPolicy;
@@ -105,13 +107,14 @@ export class GrantReview {
     lines.push(
       `In total the wallet will sign up to ${total === null ? 'an unknown amount of' : cents(total)} USD in 24 hours without asking: each coin`,
       'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
+      'Fees go to whoever makes the block, whatever the addresses: each up to the limit for one withdrawal.',
     );
     return `${lines.join('\n')}\n`;
   }
 
   #lines(grant: PolicyGrant): string[] {
     const { asset: id, perWithdrawal, perDay, addresses } = grant;
-    if (perWithdrawal === '0' || perDay === '0') return [`${id}: nothing without asking`];
+    if (isNothing(grant)) return [`${id}: nothing without asking`];
     const amount = (units: string): string => {
       const worth = this.#worth(grant, units);
       return `${formatUnits(BigInt(units), assetOf(id))} ${id}${worth === null ? '' : ` (${cents(worth)} USD)`}`;
@@ -122,6 +125,20 @@ export class GrantReview {
       ...(rate === null ? [] : [`  at 1 ${id} = ${cents(rate)} USD, by the service's word`]),
       ...(addresses === null ? ['  to any address'] : addresses.length === 0 ? ['  to no address'] : ['  only to']),
       ...(addresses ?? []).map((address) => `    ${address}`),
+      ...this.#feeLines(id),
+    ];
+  }
+
+  /** A token's fees are in the coin of its chain. */
+  #feeLines(token: AssetId): string[] {
+    const { symbol } = nativeAsset(assetOf(token).chain);
+    if (symbol === token) return [];
+    const limit = this.#grants.find(named(symbol));
+    const isLimited = limit !== undefined && !isNothing(limit);
+    return [
+      isLimited
+        ? `  its fees count against ${symbol}`
+        : `  its fees are in ${symbol}, so that each payment waits for you`,
     ];
   }
 

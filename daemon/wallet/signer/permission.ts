@@ -281,7 +281,8 @@ function unitsWithinGrant(intent: Intent, { memory }: Witness): bigint {
 
 /**
  * The amounts of an order that count against the limits for 24 hours. The whole fee counts against the grant of its own
- * asset. Of transactions of which at most one confirms only the highest fee counts, once.
+ * asset. Of transactions of which at most one confirms only the highest fee counts, once. No address book binds a fee,
+ * which a thief pays to a block of his own: so it is within the limit for one withdrawal, too, of each that is paid.
  */
 function judgePolicyTotal(
   entries: Entry[],
@@ -290,7 +291,12 @@ function judgePolicyTotal(
 ): Pick<Verdict, 'spent' | 'spentFee'> {
   const byPolicy = entries.flatMap(({ policyUnits }) => policyUnits ?? []);
   if (byPolicy.length === 0) return { spent: null, spentFee: null };
-  const rise = memory.policyFees.riseOf(subjectOf({ ...moved, asset: moved.feeAsset }), moved.conflictKeys, moved.fee);
+  const feeSubject = subjectOf({ ...moved, asset: moved.feeAsset });
+  const rise = memory.policyFees.riseOf(feeSubject, moved.conflictKeys, moved.fee);
+  const share = BigInt(memory.grants.get(feeSubject)?.perWithdrawal ?? 0);
+  const feeMax = entries.reduce((total, one) => total + one.feeMax, share * BigInt(byPolicy.length));
+  if (rise > 0n && moved.fee > feeMax)
+    throw overLimit(`the fee is above the limit of ${moved.feeAsset} for one withdrawal`);
   const paid = byPolicy.reduce((total, units) => total + units, 0n);
   const within = (asset: AssetId, units: bigint): PolicyUse => {
     const subject = subjectOf({ ...moved, asset });

@@ -51,6 +51,7 @@ it('are shown in coins and dollars, each and in total', () => {
       ...REST.map(NOTHING),
       'In total the wallet will sign up to 2000 USD in 24 hours without asking: each coin',
       'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
+      'Fees go to whoever makes the block, whatever the addresses: each up to the limit for one withdrawal.',
       '',
     ].join('\n'),
   );
@@ -59,6 +60,22 @@ it('are shown in coins and dollars, each and in total', () => {
 it('name every address', () => {
   const bound = grants().map((grant) => ({ ...grant, addresses: ['first', 'second'] }));
   expect(review(bound, { ...ASKED, address_book_only: true }).text()).toContain('  only to\n    first\n    second\n');
+});
+
+it('say against which coin the fees of a token count, and that each payment waits without a limit of it', () => {
+  const rates = ['ETH', 'USDT_ERC20', 'PAXG', 'USDT_BEP20'].map((crypto) => ({ network: 'regtest', crypto, usd: 1 }));
+  const limited = grants().map((grant) =>
+    rates.some(({ crypto }) => crypto === grant.asset) ? { ...grant, perWithdrawal: '1', perDay: '1' } : grant,
+  );
+  const lines =
+    GrantReview.of(limited, ASKED, [...RATES, ...rates], NOW)
+      ?.text()
+      .split('\n') ?? [];
+  const after = (symbol: string) => lines[lines.findIndex((line) => line.startsWith(`${symbol}: up to`)) + 3];
+  expect(after('USDT_ERC20')).toBe('  its fees count against ETH');
+  expect(after('PAXG')).toBe('  its fees count against ETH');
+  expect(after('USDT_BEP20')).toBe('  its fees are in BNB, so that each payment waits for you');
+  expect(lines.filter((line) => line.startsWith('  its fees'))).toHaveLength(3);
 });
 
 it('by hand are nothing of each coin', () => {

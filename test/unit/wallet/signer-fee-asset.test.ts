@@ -35,11 +35,11 @@ const moved: Moved = {
   feeAsset: 'ETH',
   conflictKeys: ['0xabc:7'],
 };
-const grant = (asset: PolicyGrant['asset'], perDay: string): PolicyGrant => ({
+const grant = (asset: PolicyGrant['asset'], perDay: string, perWithdrawal = '100'): PolicyGrant => ({
   network: 'regtest',
   accountNo: 0,
   asset,
-  perWithdrawal: '100',
+  perWithdrawal,
   perDay,
   addresses: null,
   issuedAt: 0,
@@ -95,6 +95,7 @@ describe('a policy', () => {
 
   it.each([
     ['nothing was granted for the fee', [grant('USDT_ERC20', '50')], []],
+    ['the fee is above its limit for one withdrawal', [grant('USDT_ERC20', '50'), grant('ETH', '100', '4')], []],
     ['the fee is above its grant', [grant('USDT_ERC20', '50'), grant('ETH', '4')], []],
     [
       'fees of the day used its grant up',

@@ -7,7 +7,7 @@ import { FeeCover } from '../../../daemon/wallet/signer/fee-cover.ts';
 import type { PolicyGrant, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
-import { coin, grantOf, own, PASSPHRASE, walletFolder } from './signer-kit.ts';
+import { approve, coin, grantOf, own, PASSPHRASE, walletFolder } from './signer-kit.ts';
 
 const COIN = 100_000_000n;
 const UNITS = 10_000n;
@@ -25,7 +25,7 @@ const grant: PolicyGrant = {
   network: 'regtest',
   accountNo: 0,
   asset: 'BTC',
-  perWithdrawal: '20000',
+  perWithdrawal: '1000000',
   perDay: '1000000',
   addresses: [ADDRESS],
   issuedAt: 1,
@@ -123,6 +123,33 @@ describe('a policy', () => {
     expect(await letGo(paying([0], 480_000n, 'cancel'))).toBe(480_000n);
     expect(await letGo(paying([1], 480_001n, 'cancel'))).toBe(0n);
     expect(await letGo(paying([1], 480_000n, 'cancel'))).toBe(480_000n);
+  });
+
+  it('lets a fee go up to the limit for one withdrawal, for each that is paid, however often it is raised', async () => {
+    await session.grant(...grantOf({ ...grant, perWithdrawal: '20000', issuedAt: 2 }));
+    expect(await letGo(paying([0], 20_001n))).toBe(0n);
+    expect(await letGo(paying([0], 15_000n))).toBe(15_000n);
+    expect(await letGo(paying([0], 20_000n))).toBe(20_000n);
+    expect(await letGo(paying([0], 20_001n))).toBe(0n);
+    expect(await letGo(paying([0], 20_001n, 'cancel'))).toBe(0n);
+    expect(await letGo(paying([1, 2, 3], 60_001n))).toBe(0n);
+    expect(await letGo(paying([1, 2, 3], 60_000n))).toBe(60_000n);
+    // what was let go is signed again, also after the limit is lower
+    await session.grant(...grantOf({ ...grant, perWithdrawal: '10000', issuedAt: 3 }));
+    expect(await letGo(paying([0], 20_000n))).toBe(20_000n);
+  });
+
+  it('adds what the operator approved to the fee of a payment beside theirs', async () => {
+    await session.grant(...grantOf({ ...grant, perWithdrawal: '20000', issuedAt: 2 }));
+    const beside = (fee: bigint): UtxoOrder => {
+      const order = paying([0, 1], fee);
+      const { intent } = order.withdrawals[1]!;
+      intent.feeMax = '50000';
+      order.withdrawals[1]!.approval = approve(intent);
+      return order;
+    };
+    expect(await letGo(beside(70_001n))).toBe(0n);
+    expect(await letGo(beside(70_000n))).toBe(70_000n);
   });
 });
 
