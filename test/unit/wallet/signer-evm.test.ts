@@ -8,7 +8,13 @@ import { evmReading } from '../../../daemon/operator/evm.ts';
 import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { withAccountKeys } from '../../../daemon/wallet/signer/keys.ts';
-import { ADDRESS_SELF, type EvmOrder, type GasGrant, type Intent } from '../../../daemon/wallet/signer/port.ts';
+import {
+  ADDRESS_SELF,
+  type EvmOrder,
+  type GasGrant,
+  type Intent,
+  type PolicyGrant,
+} from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { decodeOrder, encodeOrder, Request } from '../../../daemon/wallet/signer/wire.ts';
 import { GWEI, order, own, STRANGER, TETHER } from './signer-evm-kit.ts';
@@ -192,6 +198,21 @@ describe('a grant of gas', () => {
     await session.close();
     session = await Session.open(folder, PASSPHRASE, () => now);
     await session.sign(crossed(move('c', 2)));
+  });
+
+  it.each(['pay', 'cancel'] as const)('is no limit of a policy: %s', async (purpose) => {
+    now += 1_000;
+    await session.grant(...(await grantOf()));
+    const units = (10n ** 18n).toString();
+    const account = { network: 'mainnet', accountNo: 0, asset: 'ETH' } as const;
+    const limit: PolicyGrant = { ...account, perWithdrawal: units, perDay: units, addresses: null, issuedAt: now };
+    await session.grant(limit, grantMac(approvalKey(SEED), await epochOf(folder), limit));
+    const given = move(`by-policy-${purpose}`, purpose === 'pay' ? 40 : 41);
+    await session.sign(crossed(given));
+    const plan: EvmPlan = { ...given.plan, maxFeePerGas: 30n * GWEI, fee: 21_000n * 30n * GWEI };
+    if (purpose === 'cancel') plan.outputs = [{ ...plan.outputs[0]!, ...own(1, 0), units: 0n }];
+    const withdrawals = given.withdrawals.map(({ intent }) => ({ intent, approval: { by: 'policy' as const } }));
+    expect(await refusal({ purpose, plan, withdrawals })).toBe('signer.differs');
   });
 
   it('gives deposit addresses twice the gas of the grant at most, and the same again under the next one', async () => {

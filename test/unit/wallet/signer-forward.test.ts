@@ -127,6 +127,19 @@ describe('a grant of forwarding', () => {
     expect(await codeOf(session.sign(order()))).toBe(code);
   });
 
+  const policy = { network: 'regtest', accountNo: 0, asset: 'LTC', addresses: null, issuedAt: START } as const;
+  it.each(['pay', 'cancel'] as const)('has no other version of it by a limit of a policy: %s', async (purpose) => {
+    await session.grant(...grantOf({ ...policy, perWithdrawal: '90000000', perDay: '90000000' }));
+    const order = forward('w');
+    await session.sign(order);
+    const [payout, change] = order.plan.outputs;
+    const back = { ...change!, units: 150_000_000n - 3_000n };
+    const outputs = purpose === 'cancel' ? [back] : [payout!, { ...back, units: back.units - UNITS }];
+    const withdrawals = order.withdrawals.map(({ intent }) => ({ intent, approval: { by: 'policy' as const } }));
+    const other = { ...order, purpose, plan: { ...order.plan, fee: 3_000n, outputs }, withdrawals };
+    expect(await codeOf(session.sign(other))).toBe('signer.approval');
+  });
+
   it('leads its change 1,000 addresses further a day, however many payments without a fee are signed', async () => {
     const changeTo = (uuid: string, index: number, fee = 0n): UtxoOrder => {
       const order = forward(uuid, fee);
