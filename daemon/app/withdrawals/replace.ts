@@ -63,9 +63,9 @@ export async function previewReplacement(app: App, row: WithdrawalRow, wanted: R
   const { holder, planned, pays, concerned } = await replacement(app, row, wanted, FEE_UNLIMITED);
   needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
-  // only a fee above the approved one needs a new approval, and each cancellation of what is forwarded
+  // only a fee above the approved one needs a new approval, what a policy approved, and each cancellation of what is forwarded
   const intents = concerned
-    .filter((row) => wanted.anew || share > row.fee_held || isGrantless(row, pays))
+    .filter((row) => wanted.anew || share > row.fee_held || isByPolicy(holder, row) || isGrantless(row, pays))
     .map((row): Intent => ({ ...intentOf(holder, row), feeMax: maxOf(share, row.fee_held).toString() }));
   const feeMax = concerned.reduce((sum, { fee_held }) => sum + maxOf(share, fee_held), 0n);
   const purpose = pays.length === 0 ? 'cancel' : 'pay';
@@ -138,7 +138,8 @@ function raisedFees(
     if (!given && anew) {
       throw new Rejected('withdrawal.approval', `The approval of withdrawal ${id} is missing`, 'approvals');
     }
-    if (!given || (given.feeMax <= now.fee_held && !isGrantless(now, pays) && !anew)) continue;
+    const isNeeded = anew || isByPolicy(holder, now) || isGrantless(now, pays);
+    if (!given || (given.feeMax <= now.fee_held && !isNeeded)) continue;
     checkApproval(app, holder, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
@@ -148,6 +149,10 @@ function raisedFees(
   }
   return raised;
 }
+
+/** Whether a policy alone approved it: any higher fee counts against its limit, which may be used up or taken back. */
+const isByPolicy = ({ business }: Holder, { approval, approved_by }: WithdrawalRow): boolean =>
+  approval === null && approved_by === 'policy' && business.network !== 'sandbox';
 
 /** Whether a version is a cancellation that no grant covers: one of forwarding lets nothing go but to its address. */
 const isGrantless = ({ approved_by }: WithdrawalRow, pays: readonly WithdrawalRow[]): boolean =>

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { bump, giveUpBump, holderFor, previewBump } from '../../../daemon/app/withdrawals/bump.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
+import { FINALIZED } from '../../../daemon/domain/assets.ts';
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { openSpends } from '../../../daemon/store/queries/withdrawals.ts';
@@ -24,10 +25,10 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
   );
 
 /** A withdrawal that was sent, from one deposit of a whole coin. `units`: what it takes; null: everything. */
-async function sent(family: PayFamily, units: (coin: bigint, rate: bigint) => bigint | null) {
+async function sent(family: PayFamily, units: (coin: bigint, rate: bigint) => bigint | null, depth = 1) {
   const pay = await family.open();
   const { coin } = pay.chain;
-  await pay.deposits([coin], 1 + family.lockBlocks);
+  await pay.deposits([coin], depth + family.lockBlocks);
   const rate = await pay.feeRate();
   const id = await pay.withdraw(units(coin, rate));
   await pay.round();
@@ -91,6 +92,31 @@ describe.each(REPLACING)('$name: what a replacement costs', (family) => {
     expect(versions.map(({ kind }) => kind)).toEqual(['pay', 'cancel', 'cancel']);
     expect(pay.chain.waiting()).toEqual([versions[2]!.txid]);
   });
+
+  it.each(['speed-up', 'cancel'] as const)(
+    '%s of what a policy let go is approved, as its limit may be used up',
+    async (kind) => {
+      const { pay, id } = await sent(family, half, FINALIZED + 1);
+      await pay.app.store.write((tx) =>
+        tx.run(
+          {
+            sql: `UPDATE withdrawal SET approved_by = 'policy', approval = NULL, fee_held = '${3n * BigInt(pay.row(id).fee_held)}'`,
+            bind: () => [],
+          },
+          {},
+        ),
+      );
+      pay.signer.refuses = ({ withdrawals: [one] }) =>
+        one?.approval.by === 'policy' ? new Rejected('signer.limit', 'the limit is used up') : null;
+      const held = pay.row(id).fee_held;
+      await pay.replace(id, kind);
+      await pay.round();
+      const [, second] = pay.versions(id);
+      expect(BigInt(second!.fee)).toBeLessThan(BigInt(held));
+      expect(pay.chain.waiting()).toEqual([second!.txid]);
+      expect(pay.row(id)).toMatchObject({ fee_held: held, problem: null });
+    },
+  );
 
   it('approves no cancellation anew', async () => {
     const { pay, id, high } = await sent(family, half);

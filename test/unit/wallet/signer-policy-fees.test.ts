@@ -139,6 +139,20 @@ describe('a policy', () => {
     expect(await letGo(paying([0], 20_000n))).toBe(20_000n);
   });
 
+  it.each(['pay', 'cancel'] as const)(
+    'has its payment replaced by the operator once its limit is taken back: %s',
+    async (purpose) => {
+      expect(await letGo(paying([0], 15_000n))).toBe(15_000n);
+      await session.grant(...grantOf({ ...grant, perWithdrawal: '0', perDay: '0', issuedAt: 2 }));
+      const order = paying([0], 40_000n, purpose);
+      expect(await letGo(order)).toBe(0n);
+      const { intent } = order.withdrawals[0]!;
+      intent.feeMax = '40000';
+      order.withdrawals[0]!.approval = approve(intent, undefined, purpose === 'pay' ? 'raise' : 'cancel');
+      expect(await letGo(order)).toBe(40_000n);
+    },
+  );
+
   it('adds what the operator approved to the fee of a payment beside theirs', async () => {
     await session.grant(...grantOf({ ...grant, perWithdrawal: '20000', issuedAt: 2 }));
     const beside = (fee: bigint): UtxoOrder => {
