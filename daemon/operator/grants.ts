@@ -10,6 +10,7 @@ import { Rejected } from '../domain/errors.ts';
 import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/money.ts';
 import type { PolicyMode } from '../domain/policy.ts';
 import type { PolicyGrant } from '../wallet/signer/port.ts';
+import { BLOCK_BYTES, BLOCKS_MAX } from '../wallet/signer/seal.ts';
 import { GrantShape } from '../wallet/signer/wire.ts';
 import { macAt } from './keyholder.ts';
 import type { Authorize } from './review.ts';
@@ -47,6 +48,37 @@ const named =
 
 const isNothing = ({ perWithdrawal, perDay }: PolicyGrant): boolean => perWithdrawal === '0' || perDay === '0';
 
+/** The room for limits in a sealed text, bytes: a passphrase of 1,000 characters is in it, too. */
+const BOX_ROOM = BLOCKS_MAX * BLOCK_BYTES - 8_192;
+
+/** As they are sealed: JSON as a text in JSON. Addresses are ASCII. */
+const roomOf = (grant: PolicyGrant): number => JSON.stringify(JSON.stringify(grant)).length;
+
+function needRoom(grant: PolicyGrant): void {
+  const room = roomOf(grant);
+  const count = grant.addresses?.length ?? 0;
+  if (room <= BOX_ROOM) return;
+  const most = Math.floor((BOX_ROOM * count) / room);
+  const text = `Nothing was granted. The address book has ${count} addresses for ${grant.asset}, and a limit has room for ${most}: remove some while the policy is manual`;
+  throw new Rejected('seal', text);
+}
+
+/** Limits that are sealed together. */
+function boxesOf(grants: readonly PolicyGrant[]): PolicyGrant[][] {
+  const boxes: PolicyGrant[][] = [];
+  let left = 0;
+  for (const grant of grants) {
+    const room = roomOf(grant);
+    if (room > left) {
+      boxes.push([]);
+      left = BOX_ROOM;
+    }
+    boxes.at(-1)?.push(grant);
+    left -= room;
+  }
+  return boxes;
+}
+
 export class GrantReview {
   readonly #asked: AskedPolicy;
   readonly #grants: readonly PolicyGrant[];
@@ -60,7 +92,7 @@ export class GrantReview {
 
   /**
    * Null if there is nothing to grant: on the sandbox. The limits are dated here, since with a later date the service could
-   * bring them back after others have ended them. Throws `Rejected('review.differs')`.
+   * bring them back after others have ended them. Throws `Rejected`: `review.differs`, `seal` for too many addresses.
    */
   static of(
     given: unknown,
@@ -86,14 +118,19 @@ export class GrantReview {
       const { network, accountNo } = grant;
       if (network !== first.network || accountNo !== first.accountNo) throw differs('it is of several accounts');
       review.#needAsked(grant);
+      needRoom(grant);
     }
     return review;
   }
 
   /** With the operator's MACs. Throws `Rejected` `vault.*`. */
   async signed(authorize: Authorize): Promise<{ grant: PolicyGrant; mac: string }[]> {
-    const { grants: macs } = await authorize({ approvals: [], change: null, grants: [...this.#grants] });
-    return this.#grants.map((grant, at) => ({ grant, mac: macAt(macs, at) }));
+    const signed: { grant: PolicyGrant; mac: string }[] = [];
+    for (const grants of boxesOf(this.#grants)) {
+      const { grants: macs } = await authorize({ approvals: [], change: null, grants });
+      signed.push(...grants.map((grant, at) => ({ grant, mac: macAt(macs, at) })));
+    }
+    return signed;
   }
 
   /** Lists the limits of each coin, and in total. */

@@ -23,7 +23,7 @@ export type SignedGrant = { grant: PolicyGrant; mac: string };
 /**
  * The grants that a policy needs, for every asset. A manual policy grants 0 of each. An asset
  * that the business does not take gets 0 too, because it may have taken it before. `without`: an address that will be
- * removed from the address book. Throws `Rejected` without a rate.
+ * removed from the address book. Throws `Rejected` without a rate; but a removal waits for none, and grants 0 instead.
  */
 export function wantedGrants(
   app: App,
@@ -34,26 +34,42 @@ export function wantedGrants(
   if (business.network === 'sandbox') return [];
   const issuedAt = app.now();
   const book = addressBook(app.store, business).filter(({ id }) => id !== without);
-  return ASSETS.map((asset) => ({
-    network: business.network,
-    accountNo: business.accountNo,
-    asset: asset.symbol,
-    perWithdrawal: unitsFor(app, business, asset, policy, policy.perWithdrawalUsd).toString(),
-    perDay: unitsFor(app, business, asset, policy, policy.perDayUsd).toString(),
-    addresses: policy.addressBookOnly
-      ? book.filter(({ chain }) => chain === asset.chain).map(({ address }) => address)
-      : null,
-    issuedAt,
-  }));
+  return ASSETS.map((asset) => {
+    const rate = rateFor(app, business, asset, policy, without !== null);
+    const [perWithdrawal, perDay] = [policy.perWithdrawalUsd, policy.perDayUsd].map((usd) =>
+      unitsFor(asset, usd, rate),
+    );
+    const isNothing = perWithdrawal === 0n && perDay === 0n;
+    // a limit of nothing needs none, and all have to fit into what is sealed
+    const its = isNothing ? [] : book.filter(({ chain }) => chain === asset.chain);
+    return {
+      network: business.network,
+      accountNo: business.accountNo,
+      asset: asset.symbol,
+      perWithdrawal: `${perWithdrawal}`,
+      perDay: `${perDay}`,
+      addresses: policy.addressBookOnly ? its.map(({ address }) => address) : null,
+      issuedAt,
+    };
+  });
 }
 
-function unitsFor(app: App, { network, enabled }: Business, asset: Asset, policy: Policy, usd: bigint | null): bigint {
-  const isTaken = enabled.some(({ symbol }) => symbol === asset.symbol);
-  if (policy.mode === 'manual' || usd === null || !isTaken) return 0n;
-  const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());
-  if (!rate) throw new Rejected('policy.rate', `There is no exchange rate for ${asset.symbol} at the moment`);
-  return divideUp(usd * GRANT_HEADROOM * 10n ** BigInt(asset.decimals), rate.scaled);
+/** Scaled US dollars per coin; null: nothing of it is granted. */
+function rateFor(
+  app: App,
+  { network, enabled }: Business,
+  { symbol }: Asset,
+  policy: Policy,
+  mayLack: boolean,
+): bigint | null {
+  if (policy.mode === 'manual' || !enabled.some((one) => one.symbol === symbol)) return null;
+  const rate = app.rates.rate(network, symbol, 'USD', app.now());
+  if (!rate && !mayLack) throw new Rejected('policy.rate', `There is no exchange rate for ${symbol} at the moment`);
+  return rate?.scaled ?? null;
 }
+
+const unitsFor = ({ decimals }: Asset, usd: bigint | null, rate: bigint | null): bigint =>
+  usd === null || rate === null ? 0n : divideUp(usd * GRANT_HEADROOM * 10n ** BigInt(decimals), rate);
 
 /**
  * Sets a policy, and grants its limits to the signer. Raised limits are granted before the policy is stored; lowered

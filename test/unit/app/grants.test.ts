@@ -1,5 +1,5 @@
 /** What the wallet may sign without asking follows the policy and the address book both ways: given, and taken back. */
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import {
   changePolicyGranted,
@@ -98,6 +98,19 @@ it('an address that leaves the book leaves what the wallet may pay', async () =>
   await removeAddressGranted(bench.app, id, signed(grants));
   expect(granted.at(-ASSETS.length)).toMatchObject({ asset: 'BTC', addresses: [stays] });
   expect(addressBook(bench.app.store, business()).map(({ address }) => address)).toEqual([stays]);
+});
+
+it('an address leaves the book without a rate, too, and nothing is granted then', async () => {
+  const id = await inBook(bench.recipient(), 'gone');
+  await inBook(bench.recipient(), 'stays');
+  await set(AUTOMATIC);
+  expect(granted.filter(({ addresses }) => addresses?.length !== 0)).toMatchObject([{ asset: 'BTC' }]);
+  vi.spyOn(bench.app.rates, 'rate').mockReturnValue(null);
+  expect(() => wantedGrants(bench.app, business(), AUTOMATIC)).toThrow(/no exchange rate for BTC/);
+  const { grants } = grantsWithout(bench.app, id);
+  expect(grants).toMatchObject(ASSETS.map(() => ({ perWithdrawal: '0', perDay: '0', addresses: [] })));
+  await removeAddressGranted(bench.app, id, signed(grants));
+  expect(addressBook(bench.app.store, business()).map(({ label }) => label)).toEqual(['stays']);
 });
 
 it('an address that no policy may pay just leaves', async () => {

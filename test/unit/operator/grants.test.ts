@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ASSETS } from '../../../daemon/domain/assets.ts';
 import { type AskedPolicy, GrantReview } from '../../../daemon/operator/grants.ts';
+import { authorizing } from '../../../daemon/operator/keyholder.ts';
 import type { Authorize } from '../../../daemon/operator/review.ts';
 import { authorized } from '../../../daemon/wallet/operator-keys.ts';
-import type { PolicyGrant } from '../../../daemon/wallet/signer/port.ts';
+import { type PolicyGrant, SEAL_AUTHORIZE } from '../../../daemon/wallet/signer/port.ts';
+import { replyBox, seal } from '../../../daemon/wallet/signer/seal.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { codeOf, PASSPHRASE, walletFolder } from '../wallet/signer-kit.ts';
 
@@ -104,6 +106,28 @@ describe('are refused with', () => {
     const given = grants();
     spoil(given);
     expect(await codeOf((async () => GrantReview.of(given, asked, RATES, NOW))())).toBe('review.differs');
+  });
+});
+
+describe('for many addresses', () => {
+  const bound = (count: number, length = 42) => {
+    const addresses = Array.from({ length: count }, (_, at) => `${at}`.padEnd(length, 'x'));
+    return grants().map((grant) => ({ ...grant, addresses }));
+  };
+  const asked = { ...ASKED, address_book_only: true };
+
+  it('are sealed in as many boxes as they need', async () => {
+    const { key } = await replyBox();
+    const given = bound(1_000);
+    const signed = await review(given, asked).signed(async (wanted) => {
+      await seal(key, SEAL_AUTHORIZE, authorizing('\u{1f511}'.repeat(1_000), wanted));
+      return { approvals: [], grants: wanted.grants.map((grant) => ('asset' in grant ? grant.asset : '')) };
+    });
+    expect(signed).toEqual(given.map((grant) => ({ grant, mac: grant.asset })));
+  });
+
+  it('that fit into no box are refused with the number that does', () => {
+    expect(() => review(bound(1_000, 95), asked)).toThrow(/has 1000 addresses for LTC, and a limit has room for 57\d/);
   });
 });
 
