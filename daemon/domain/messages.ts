@@ -235,6 +235,7 @@ export const MESSAGES = {
   'wait.unread':
     'A transaction that was made after the backup cannot be read, and may have paid a withdrawal: {reason}',
   'wait.unsynced': 'Payments after the backup are not known until the chain was looked at again',
+  'warning.also_ends': 'Its coins pay more than this withdrawal. These end with it, unpaid: {ids}',
   'warning.dear_fee': 'The network fee of {amount} {asset} is worth more than 5 % of the amount',
   'warning.fee_lowered':
     'A fee of {held} was held for withdrawal {id}, more than may be approved: it is {most} at the most from now on',

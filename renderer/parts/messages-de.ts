@@ -248,6 +248,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.unread':
     'Eine Transaktion, die nach der Sicherung gemacht wurde, ist nicht lesbar und kann eine Auszahlung bezahlt haben: {reason}',
   'wait.unsynced': 'Zahlungen nach der Sicherung sind erst bekannt, wenn die Blockchain wieder gelesen wurde',
+  'warning.also_ends': 'Ihre Coins bezahlen mehr als diese Auszahlung. Mit ihr enden unbezahlt: {ids}',
   'warning.dear_fee': 'Die Netzgebühr von {amount} {asset} ist mehr wert als 5 % des Betrags',
   'warning.fee_lowered':
     'Für Auszahlung {id} war eine Gebühr von {held} zurückgelegt, mehr als genehmigt werden darf: Von jetzt an sind es höchstens {most}',

@@ -14,7 +14,7 @@ import { collectForWithdrawals, type SignedGasGrant } from '../gas/plans.ts';
 import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
 import { batch, previewBatch } from './batch.ts';
 import { bump, holderFor, previewBump } from './bump.ts';
-import { previewReclaim, reclaim } from './reclaim.ts';
+import { endedWith, previewReclaim, reclaim } from './reclaim.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './rows.ts';
 
@@ -49,8 +49,9 @@ type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };
 
 /** A preview of the transaction that a proposal would sign now. Throws `Rejected` with the obstacle. */
 export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
-  const of = (ids: readonly string[], preview: Preview): Proposed => ({
-    rows: ids.map((id) => findWithdrawal(app.store, id)),
+  const found = (id: string): WithdrawalRow => findWithdrawal(app.store, id);
+  const of = (rows: WithdrawalRow[], preview: Preview): Proposed => ({
+    rows,
     preview,
     why: null,
     collect: null,
@@ -59,13 +60,13 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
     case 'pay':
       return previewWithdrawal(app, proposal.id, proposal.speed);
     case 'batch':
-      return of(proposal.ids, await previewBatch(app, proposal.ids));
+      return of(proposal.ids.map(found), await previewBatch(app, proposal.ids));
     case 'bump':
       return of([], await previewBump(app, holderFor(app, proposal.businessId, proposal.asset), proposal));
     default: {
-      const row = findWithdrawal(app.store, proposal.id);
-      if (isReclaim(proposal)) return of([proposal.id], await previewReclaim(app, row, proposal.feeRate));
-      return of([proposal.id], await previewReplacement(app, row, proposal));
+      const row = found(proposal.id);
+      if (!isReclaim(proposal)) return of([row], await previewReplacement(app, row, proposal));
+      return of([row, ...endedWith(app.store, row)], await previewReclaim(app, row, proposal.feeRate));
     }
   }
 }

@@ -7,7 +7,9 @@
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
+import { isOpen } from '../../domain/withdrawal.ts';
 import { type WithdrawalRow, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
@@ -19,9 +21,16 @@ import { type Holder, holderOf, needKeys, type Planned, prepare } from './plan.t
 import { needOpen, outbidding } from './replace.ts';
 import { saveWithdrawal } from './rows.ts';
 import type { StoredOwn } from './sign.ts';
+import { endWarnings } from './warnings.ts';
 
 /** `newest`: the id of the version that it was planned from. */
 type Reclaimed = { holder: Holder; planned: Planned; intent: Intent; newest: number | undefined };
+
+/** The other withdrawals that end with one: all that its coins pay. */
+export const endedWith = (reader: Reader, { id, spend_id }: WithdrawalRow): WithdrawalRow[] =>
+  spend_id === null
+    ? []
+    : reader.all(withdrawalsOfSpend, { spend_id }).filter((one) => one.id !== id && isOpen(one.state));
 
 /** Throws `Rejected` with the obstacle. */
 export async function previewReclaim(app: App, row: WithdrawalRow, feeRate: bigint | null): Promise<Preview> {
@@ -32,7 +41,9 @@ export async function previewReclaim(app: App, row: WithdrawalRow, feeRate: bigi
   });
   const { plan } = planned;
   needApprovable(holder.chain, plan);
-  return { ...describePlan(app, holder, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee };
+  const described = describePlan(app, holder, plan, []);
+  const warnings = [...endWarnings(endedWith(app.store, row)), ...described.warnings];
+  return { ...described, warnings, purpose: 'pay', intents: [intent], feeMax: plan.fee };
 }
 
 /** It is signed and sent afterwards. `uuid`: of the approved intent. Returns the version's id. Throws `Rejected`. */

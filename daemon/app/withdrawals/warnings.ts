@@ -19,6 +19,7 @@ const DAY_CHARS = 10;
 
 export type Warning = {
   code:
+    | 'also_ends'
     | 'may_be_paid'
     | 'over_refund'
     | 'new_address'
@@ -31,6 +32,13 @@ export type Warning = {
     | 'left_behind';
   said: Message;
 };
+
+/** Warns of the other withdrawals that end where coins are taken back. */
+export function endWarnings(others: readonly WithdrawalRow[]): Warning[] {
+  if (others.length === 0) return [];
+  const ids = others.map(({ id }) => id).join(', ');
+  return [{ code: 'also_ends', said: message('warning.also_ends', { ids }) }];
+}
 
 /** A warning if the allowed fee is below the reserved one, which exceeds a limit. */
 export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {

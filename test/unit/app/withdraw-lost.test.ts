@@ -326,6 +326,28 @@ describe.each(COINS.filter(({ replaces }) => !replaces))(
   },
 );
 
+describe.each(COINS.filter(({ replaces }) => replaces))('$name: coins that paid several withdrawals', (family) => {
+  it('are shown to end all of them before they are taken back', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin]);
+    const [first, second] = [`${await pay.request(coin / 4n)}`, `${await pay.request(coin / 5n)}`];
+    const batch = { kind: 'batch', ids: [first, second] } as const;
+    const { intents, until: ends } = (await propose(pay.app, batch)).preview!;
+    const approvals = intents.map(
+      ({ uuid, feeMax }) => [uuid, { feeMax: BigInt(feeMax), until: ends, units: null, mac: 'mac' }] as const,
+    );
+    await approveProposal(pay.app, batch, new Map(approvals));
+    await pay.round();
+    const proposed = await propose(pay.app, { kind: 'cancel', id: second, feeRate: null, anew: true });
+    expect(proposed.rows.map(({ id }) => `${id}`)).toEqual([second, first]);
+    const texts = proposed.preview!.warnings.map(({ code, said }) => [code, textOf(said)]);
+    expect(texts).toEqual([
+      ['also_ends', `Its coins pay more than this withdrawal. These end with it, unpaid: ${first}`],
+    ]);
+  });
+});
+
 describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))('$name: what a lost machine signed', (family) => {
   it('is known whole, and sent again, a cancellation too', async () => {
     const before = await family.open();
