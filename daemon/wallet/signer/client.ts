@@ -279,11 +279,13 @@ export class SignerClient implements Signer {
   }
 
   async #start(): Promise<Peer> {
-    if (this.#closed) throw new Unavailable('The service is stopping', 5);
+    this.#needOpen();
     const { folder, autoLockMinutes, source, log } = this.#options;
     const autoLockMs = source().kind === 'prompt' ? autoLockMinutes * 60_000 : 0;
     const remote = this.#remote;
     if (remote === null) await mkdir(folder, { recursive: true, mode: 0o700 });
+    // nobody would end a process that is begun after the end, and it would keep this one from ending
+    this.#needOpen();
     if (this.#peer && this.#isChild !== (remote === null)) {
       // a machine at home was invited or removed meanwhile
       const former = this.#peer;
@@ -297,6 +299,10 @@ export class SignerClient implements Signer {
       void peer.ended.then(() => this.#gone(peer));
     }
     return this.#peer;
+  }
+
+  #needOpen(): void {
+    if (this.#closed) throw new Unavailable('The service is stopping', 5);
   }
 
   #gone(peer: Peer | null): void {

@@ -547,6 +547,14 @@ describe('without anybody', () => {
     }
   });
 
+  it('is not begun once its client was closed, although something had just asked for it', async () => {
+    const signer = client();
+    const asked = signer.sealKey();
+    await signer.close();
+    await expect(asked).rejects.toThrow('The service is stopping');
+    expect(await signers()).toEqual([]);
+  });
+
   it('closes by itself after the time without a use', async () => {
     const signer = client({ autoLockMinutes: 1 / 60 });
     const { lockAt } = await unlock(signer);
