@@ -16,8 +16,6 @@ type Machines = Result<'signer.machines'>;
 
 const POLL_MS = 1_000;
 const CODE_TRIES_MAX = 3;
-/** Of `--proxy`. */
-const STRAIGHT = 'none';
 
 export function machineCommands(signer: Command, io: Io): void {
   signer
@@ -119,9 +117,7 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
   const called = options.as ?? host;
   const folder = place.serverFolder(session.dataDir, called);
   const former = await place.readServer(folder).catch(() => null);
-  const through = options.proxy ?? former?.proxy ?? STRAIGHT;
-  const proxy = through === STRAIGHT ? undefined : place.proxyOf(through);
-  place.needProxy({ url, proxy });
+  const proxy = place.proxyTo(url, options.proxy ?? former?.proxy ?? place.STRAIGHT);
   if ((await place.serverNames(session.dataDir)).includes(called)) {
     const question = `This computer has joined ${called} already. Join it anew? The wallet for it stays.`;
     await confirm(session.io, session.yes, question);
@@ -204,10 +200,9 @@ async function run(session: Session, { autoLockMinutes, passphraseFile, notifica
 
 async function changeProxy(session: Session, _: object, through = ''): Promise<void> {
   if (session.server === null) throw usage('name the server: countinghouse --server NAME signer proxy URL');
-  const { needProxy, proxyOf, readServer, writeServer } = await import('../home/place.ts');
+  const { proxyTo, readServer, writeServer } = await import('../home/place.ts');
   const { proxy: _former, ...server } = await readServer(session.dataDir);
-  const proxy = through === STRAIGHT ? undefined : proxyOf(through);
-  needProxy({ url: server.url, proxy });
+  const proxy = proxyTo(server.url, through);
   await writeServer(session.dataDir, proxy === undefined ? server : { ...server, proxy });
   session.print({ server: session.server, proxy: proxy ?? null }, () => `${server.url}${throughOf(proxy)}\n`);
 }

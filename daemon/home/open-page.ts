@@ -10,6 +10,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { Unavailable } from '../domain/errors.ts';
+import { isOnionHost } from '../kit/endpoint.ts';
 import { isPublicAddress } from '../kit/own-network.ts';
 
 const PAGE_MS = 20_000;
@@ -92,7 +93,7 @@ const proxies = (env: Network['env']): Record<string, string | undefined> =>
 const exceptOnions =
   (lookup: LookupFunction): LookupFunction =>
   (host, options, done) => {
-    if (/\.onion\.?$/i.test(host)) done(new Error('an onion service is reached through a proxy alone'), '', 0);
+    if (isOnionHost(host)) done(new Error('an onion service is reached through a proxy alone'), '', 0);
     else lookup(host, options, done);
   };
 

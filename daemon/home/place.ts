@@ -9,15 +9,15 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
-import { isSocksProxy } from '../kit/endpoint.ts';
+import { isOnionHost, isSocksProxy } from '../kit/endpoint.ts';
 import { exists, replaceFile } from '../wallet/files.ts';
 
 const FOLDER = 'servers';
 const FILE = 'server.json';
 const WALLET_FOLDER = 'vault';
 const KEYCHAIN_FILE = 'keychain';
-/** A host with or without its port. A dot at its end is the root of names, and reaches the same. */
-const ONION = /\.onion\.?(?::\d+)?$/i;
+/** Of `--proxy`: none. */
+export const STRAIGHT = 'none';
 const NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 
 const Jwk = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });
@@ -88,12 +88,12 @@ export const forgetServer = (folder: string): Promise<void> => rm(join(folder, F
 
 /** The address that was typed as a URL, with the name that its folder gets. Throws `Rejected('signer.server')`. */
 export function addressOf(typed: string): { url: string; name: string } {
-  const text = typed.includes('://') ? typed : `${ONION.test(typed) ? 'http' : 'https'}://${typed}`;
+  const text = typed.includes('://') ? typed : `${isOnionHost(typed) ? 'http' : 'https'}://${typed}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.pathname !== '/' || url.search !== '') {
     throw new Rejected('signer.server', `${typed} is no address of a server, such as pay.shop.example`);
   }
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) || ONION.test(url.host);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) || isOnionHost(url.host);
   if (url.protocol === 'http:' && !isLocal) {
     throw new Rejected('signer.server', 'Only a tunnel on this computer or an onion service is reached without https');
   }
@@ -118,7 +118,14 @@ export function proxyOf(typed: string): string {
  * computer has to do with it, and know it not.
  */
 export function needProxy({ url, proxy }: Pick<Server, 'url' | 'proxy'>): void {
-  if (proxy !== undefined || !ONION.test(new URL(url).host)) return;
+  if (proxy !== undefined || !isOnionHost(new URL(url).host)) return;
   const text = `${url} is an onion service, which is reached through Tor alone: start Tor, and join with its proxy, --proxy socks5h://127.0.0.1:9050 (Tor Browser: 9150)`;
   throw new Rejected('signer.proxy', text);
+}
+
+/** The proxy to a server as it was typed; `STRAIGHT` gives undefined. Throws as `proxyOf` and `needProxy`. */
+export function proxyTo(url: string, typed: string): string | undefined {
+  const proxy = typed === STRAIGHT ? undefined : proxyOf(typed);
+  needProxy({ url, proxy });
+  return proxy;
 }

@@ -7,3 +7,6 @@ export function isEndpoint(value: string, schemes: readonly string[]): boolean {
 
 /** A SOCKS5 proxy without login. The two schemes mean the same in this program: the proxy resolves the names. */
 export const isSocksProxy = (value: string): boolean => isEndpoint(value, ['socks5', 'socks5h']);
+
+/** Whether a host, with or without its port, is an onion service. A dot at its end is the root of names, and reaches the same. */
+export const isOnionHost = (host: string): boolean => /\.onion\.?(?::\d+)?$/i.test(host);

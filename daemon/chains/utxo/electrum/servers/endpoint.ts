@@ -7,6 +7,7 @@
 import { isIP } from 'node:net';
 import { getDomain } from 'tldts';
 import { assert } from '../../../../domain/errors.ts';
+import { isOnionHost } from '../../../../kit/endpoint.ts';
 
 export type Endpoint = {
   /** As configured; shown to operators. */
@@ -26,7 +27,7 @@ export function endpointOf(name: string): Endpoint {
 }
 
 /** Onion services are always reached through the proxy, other servers only if it is for all. */
-export const isOnion = ({ host }: Endpoint): boolean => /\.onion\.?$/i.test(host);
+export const isOnion = ({ host }: Endpoint): boolean => isOnionHost(host);
 
 /** The name for TLS. Addresses are not sent as names (RFC 6066). */
 export const tlsNameOf = ({ host }: Endpoint): string | undefined => (isIP(host) === 0 ? host : undefined);
