@@ -47,6 +47,7 @@ export default defineConfig({
           include: PICTURES ? [] : ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...ALONE],
           isolate: false,
+          setupFiles: 'test/support/sharing.ts',
         },
       },
     ],

@@ -10,7 +10,7 @@ export const ALONE = [
   'scenario/*',
   'simulation/*',
   'unit/app/{ingest-hostile,maintenance,withdraw-reworded}',
-  'unit/{cli-keychain,cli-request,cli-signer-folder,turns}',
+  'unit/{chromium,cli-keychain,cli-request,cli-signer-folder,turns}',
   'unit/desktop/{servers,shell}',
   'unit/home/keychain',
   'unit/wallet/{signer-journal-room,signer-killed,signer-monero,signer-service}',

@@ -51,9 +51,11 @@ export function fakeIo(env: Record<string, string> = {}, answers: Answer[] | nul
   return { io, ran, unanswered: waiting };
 }
 
-/** Runs a command on a data directory. */
+/** Runs a command on a data directory, as in a process of its own: some set the rights of the files that theirs makes. */
 export async function cli(dataDir: string, argv: string[], answers: Answer[] | null = null): Promise<Ran> {
   const { io, ran } = fakeIo({ COUNTINGHOUSE_DATA_DIR: dataDir }, answers);
+  const umask = process.umask();
   const code = await runCli(argv, io);
+  process.umask(umask);
   return { code, out: ran.out, err: ran.err };
 }

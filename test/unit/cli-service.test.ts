@@ -33,6 +33,7 @@ const has = (name: string): boolean => ['/usr/bin', '/bin'].some((folder) => exi
 
 let root: string;
 beforeEach(() => {
+  process.umask(0o022);
   root = mkdtempSync(join(tmpdir(), 'service-'));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
@@ -57,6 +58,13 @@ describe('service install', () => {
     const gone = await service('uninstall');
     expect(gone.out).toContain('The data stay in /var/lib/countinghouse.');
     expect(existsSync(join(root, DAEMON)) || existsSync(join(root, SIGNER))).toBe(false);
+  });
+
+  it('writes what the service can read, whatever rights the files of the shell get', async () => {
+    process.umask(0o077);
+    await service('install');
+    const made = ['etc', 'etc/systemd', DAEMON].map((path) => (statSync(join(root, path)).mode & 0o777).toString(8));
+    expect(made).toEqual(['755', '755', '644']);
   });
 
   it('deletes all that it made when told to', async () => {

@@ -112,10 +112,10 @@ export async function installSystemd(session: Session, options: InstallOptions):
       throw new Failure('systemd does not run here: give --root FOLDER to have the files written below a folder');
     }
     checkProgram(program, realpathSync(PACKAGE_FOLDER));
-    // units and folders that the service's user may read, whatever root's shell has
-    process.umask(UNITS_UMASK);
     if (passphraseFile !== null) checkPassphraseFile(passphraseFile);
   }
+  // units and folders that the service's user may read, whatever the shell has
+  process.umask(UNITS_UMASK);
   const service: ServiceOptions = { program, separateSigner, passphraseFile, signerOnly, systemd: systemdRelease() };
   const files = serviceFiles(service);
   for (const [path, text] of files) place(session, join(root, path), text);
