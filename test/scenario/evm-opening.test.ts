@@ -71,7 +71,8 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop with a long past, on anvil'), () =
     const service = await startTestDaemon(keeps ? config.replace(scene.proxy.url, scene.anvil.url) : config);
     try {
       const birthday = new Date().toISOString().slice(0, 10);
-      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, '--gap', '20', '--json'];
+      const near = ['--gap', '20', '--restores', '1'];
+      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, ...near, '--json'];
       const done = await cli(service.dataDir, [
         ...restore,
         '--words-file',

@@ -153,7 +153,8 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
     const service = await startTestDaemon(config.replace(scene.proxy.url, scene.anvil.url));
     try {
       const birthday = new Date().toISOString().slice(0, 10);
-      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, '--gap', '20', '--json'];
+      const near = ['--gap', '20', '--restores', '1'];
+      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, ...near, '--json'];
       const secrets = ['--words-file', wordsFile, '--passphrase-file', passphraseFile];
       const done = await cli(service.dataDir, [...restore, ...secrets]);
       expect(done.err).toMatch(/Looking for used accounts: ETH (?:begins|\d+ % of [1-9][\d,]* addresses)/);

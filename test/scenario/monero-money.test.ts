@@ -366,7 +366,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       const account = (no: number) => opened.account('XMR', 'regtest', no);
       const birthday = new Date(Date.now() - DAY_MS).toISOString();
       const accounts = { XMR: [account(0), account(1)] };
-      await client.call('wallet.discover', { network: 'regtest', birthday, gap: GAP, accounts });
+      await client.call('wallet.discover', { network: 'regtest', birthday, gap: GAP, restores: 0, accounts });
       const found = await until('the words are scanned', async () => {
         const state = await client.call('wallet.discovery', {});
         return !state.running && state;
