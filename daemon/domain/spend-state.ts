@@ -203,6 +203,39 @@ function problemOf({ signed, isPlanned, isLost, buried }: SpendFacts, state: Spe
   return message(state === 'stuck' ? 'wait.coin_stuck' : 'wait.coin_away', { coin });
 }
 
+/** All that decides whether a payment gets another version. */
+export type ReplaceFacts = {
+  /** The signed versions, the oldest first. */
+  signed: readonly SignedFact[];
+  /** Whether another version waits for its signature, and cannot be dropped. */
+  isSigning: boolean;
+  /** Whether no node has it, and the newest version that can be sent is refused. */
+  isRefused: boolean;
+  /** Whether the next version can share a conflict key with each one before. */
+  hasKeys: boolean;
+  /** Whether a later transaction of ours spends from a version, and would fall with it. */
+  hasDescendant: boolean;
+};
+
+/** Why a payment gets no other version now. */
+export type Fixed = 'final' | 'nothing' | 'signing' | 'confirmed' | 'no_coin' | 'descendant';
+
+/**
+ * Null: it may get another version. `isReplacing`: whether nodes take another transaction in its place. Where they do not, only what
+ * they refuse, or what no node has and nobody here can send, gets one. `facts`: null if nothing of it was signed, or it is over.
+ */
+export function whyFixed(isReplacing: boolean, facts: ReplaceFacts | null): Fixed | null {
+  const signed = facts?.signed ?? [];
+  const isUnseen = signed.length > 0 && signed.every(({ depth }) => depth === null);
+  const isUnsendable = isUnseen && !newestOf(signed)?.isStored;
+  if (!isReplacing && !isUnsendable && !facts?.isRefused) return 'final';
+  if (!facts) return 'nothing';
+  if (signed.length === 0 || facts.isSigning) return 'signing';
+  if (signed.some(({ depth }) => (depth ?? 0) > 0)) return 'confirmed';
+  if (!facts.hasKeys) return 'no_coin';
+  return facts.hasDescendant ? 'descendant' : null;
+}
+
 /** Why a payment ended that nobody signed in the wallet that has its keys. */
 const UNSIGNED: ReadonlySet<string | undefined> = new Set(['ended.unsigned', 'ended.unsigned_why']);
 

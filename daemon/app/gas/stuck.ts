@@ -11,9 +11,8 @@ import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../st
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addVersion } from '../withdrawals/claim.ts';
-import { keyState, sharedKeys, versionFacts } from '../withdrawals/facts.ts';
+import { isRefused, keyState, sharedKeys, versionFacts } from '../withdrawals/facts.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
-import { isRefused } from '../withdrawals/refusals.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import type { Desk } from './finds.ts';

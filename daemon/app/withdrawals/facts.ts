@@ -7,7 +7,15 @@
  */
 import { isWatchOnly } from '../../domain/chain.ts';
 import { isNonceKey } from '../../domain/spend.ts';
-import { isAbandoned, newestOf, type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
+import {
+  isAbandoned,
+  newestOf,
+  type ReplaceFacts,
+  type SignedFact,
+  type SpendFacts,
+  seenOf,
+  UNKNOWN,
+} from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
@@ -96,7 +104,7 @@ export function isUsable(
 const NONE: ReadonlySet<string | null> = new Set();
 
 /** Whether an unburied transaction of ours spends an output to us of another one. */
-export function hasDescendant(reader: Reader, chain: { key: string }, txid: string): boolean {
+function hasDescendant(reader: Reader, chain: { key: string }, txid: string): boolean {
   const range = { from: `${txid}:`, to: `${txid};`, chain_key: chain.key };
   return reader.all(spendsOfTransaction, range).length > 0;
 }
@@ -194,6 +202,36 @@ function isLost(reader: Reader, { account_id }: SpendRow, versions: readonly Sig
 /** Whether nothing may take the place of a version in the mempool. */
 function mustStay(reader: Reader, chain: ChainRuntime, { version }: SignedVersion): boolean {
   return chain.adapter.spending?.replacement === 'none' || hasDescendant(reader, chain, `${version.txid}`);
+}
+
+/** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
+export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]): boolean {
+  const newest = newestOf(known);
+  const isSeen = known.some(({ depth }) => depth !== null);
+  return newest?.isStored === true && !isSeen && chain.isCurrent && chain.isRefusalKnown(newest.version.id);
+}
+
+/** `keys`: the conflict keys that the next version has to use; null: there are none. */
+export type Replaceable = { spend: SpendRow; known: SignedVersion[]; keys: string[] | null; facts: ReplaceFacts };
+
+/** `isOutside`: another wallet signs it, so that a plan that nobody downloaded can be dropped. */
+export function replaceFacts(reader: Reader, chain: ChainRuntime, spend: SpendRow, isOutside: boolean): Replaceable {
+  const { signed, facts } = paymentFacts(reader, chain, spend);
+  const keys = sharedKeys(reader, spend, signed);
+  return {
+    spend,
+    known: signed,
+    keys,
+    facts: {
+      signed,
+      isSigning: facts.isPlanned && !isOutside,
+      isRefused: isRefused(chain, signed),
+      hasKeys: keys !== null,
+      hasDescendant: signed.some(
+        ({ version, lack }) => lack === null && hasDescendant(reader, chain, `${version.txid}`),
+      ),
+    },
+  };
 }
 
 /** The signed versions of a spend, the oldest first. */

@@ -19,7 +19,7 @@ import { needApprovable } from './fees.ts';
 import { ownIntent } from './own.ts';
 import { type Holder, holderOf, needKeys, type Planned, prepare } from './plan.ts';
 import { needOpen, outbidding } from './replace.ts';
-import { saveWithdrawal } from './rows.ts';
+import { setCancel } from './rows.ts';
 import type { StoredOwn } from './sign.ts';
 import { endWarnings } from './warnings.ts';
 
@@ -62,9 +62,7 @@ export async function reclaim(
     overtakenIsRejected(() => {
       const { spend, known } = needOpen(tx, holder, row);
       if (known.at(-1)?.version.id !== newest) throw new Overtaken('another version was signed');
-      for (const one of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
-        saveWithdrawal(app, tx, { ...one, cancel: true, problem: null }, one.state);
-      }
+      for (const { id } of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) setCancel(app, tx, id, true);
       const version = {
         spendId: spend.id,
         kind: 'cancel',

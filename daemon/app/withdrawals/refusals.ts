@@ -3,7 +3,6 @@
 import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { isNonceKey } from '../../domain/spend.ts';
-import { newestOf } from '../../domain/spend-state.ts';
 import {
   type SpendRow,
   setVersionProblem,
@@ -15,20 +14,11 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains/chains.ts';
-import type { SignedVersion } from './facts.ts';
 import { noteProblem } from './rows.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
 /** How nodes (Nethermind last) say that a block has a transaction with the same nonce. */
 const NONCE_USED = /nonce too low|nonce is too low|OldNonce/i;
-
-/** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
-export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]): boolean {
-  const newest = newestOf(known);
-  const isSeen = known.some(({ depth }) => depth !== null);
-  return newest?.isStored === true && !isSeen && chain.isCurrent && chain.isRefusalKnown(newest.version.id);
-}
 
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
 export function noteRefusal(

@@ -6,16 +6,11 @@
  * stored bytes are sent again, unless one of their conflict keys is gone or nodes refuse them.
  */
 
-import { present, Rejected } from '../../domain/errors.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
 import { maxOf, shareOf } from '../../domain/money.ts';
-import { newestOf } from '../../domain/spend-state.ts';
-import {
-  paidBy,
-  type SpendRow,
-  type VersionRow,
-  versionsOf,
-  type WithdrawalRow,
-} from '../../store/queries/withdrawals.ts';
+import type { RejectCode } from '../../domain/rejections.ts';
+import { type Fixed, whyFixed } from '../../domain/spend-state.ts';
+import { paidBy, type VersionRow, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
@@ -23,12 +18,11 @@ import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { addVersion, Overtaken, overtakenIsRejected, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
-import { hasDescendant, paymentFacts, type SignedVersion, sharedKeys } from './facts.ts';
+import { type Replaceable, replaceFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { isUnasked } from './payment.ts';
 import { type Holder, holderOf, isOutside, type Planned, type PlanRequest, prepare } from './plan.ts';
-import { isRefused } from './refusals.ts';
-import { dropUnsigned, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { dropUnsigned, setCancel, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -45,7 +39,7 @@ type ReplaceRequest = {
 };
 
 /** The replaceable state of a withdrawal. */
-export type Open = { spend: SpendRow; known: SignedVersion[]; keys: string[] };
+export type Open = Replaceable & { keys: string[] };
 
 type Replacement = {
   holder: Holder;
@@ -53,14 +47,14 @@ type Replacement = {
   open: Open;
   /** The withdrawals that the replacement pays. */
   pays: WithdrawalRow[];
-  /** The withdrawals whose approval it needs: for a cancellation, all that any version paid. */
+  /** The withdrawals whose approval it needs: those, or the one whose cancellation pays nobody. */
   concerned: WithdrawalRow[];
   planned: Planned;
 };
 
 /** A preview of the replacement of a withdrawal's transaction, and the intents whose higher fee needs an approval. */
 export async function previewReplacement(app: App, row: WithdrawalRow, wanted: ReplaceRequest): Promise<Preview> {
-  const { holder, planned, pays, concerned } = await replacement(app, row, wanted, FEE_UNLIMITED);
+  const { holder, planned, pays, concerned } = await replacement(app, row, wanted, () => FEE_UNLIMITED);
   needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above the approved one needs a new approval, what a policy approved, and each cancellation of what is forwarded
@@ -82,10 +76,9 @@ export async function replace(
   wanted: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<number> {
-  const spendId = row.spend_id;
-  const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind, wanted.anew);
-  const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
-  const found = await replacement(app, row, wanted, feeMax);
+  const found = await replacement(app, row, wanted, (concerned) =>
+    concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n),
+  );
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
       const { planned, holder, open, pays } = found;
@@ -93,13 +86,11 @@ export async function replace(
       // it was planned from another one, which paid others or another amount
       if (known.at(-1)?.version.id !== open.known.at(-1)?.version.id) throw new Overtaken('another version was signed');
       if (isOutside(holder.account)) dropUnsigned(app, tx, spend.id);
-      for (const row of pays) payAgain(app, tx, row);
+      // a lost machine may have canceled what the wallet, which was restored, pays again
+      for (const { id } of pays) setCancel(app, tx, id, false);
       const raised = raisedFees(app, tx, found, wanted, approvals);
       needCancellation(found, raised);
-      if (wanted.kind === 'cancel') {
-        const now = withdrawalOf(tx, found.row.id);
-        saveWithdrawal(app, tx, { ...now, cancel: true, problem: null }, now.state);
-      }
+      if (wanted.kind === 'cancel') setCancel(app, tx, found.row.id, true);
       const versionId = addVersion(app, tx, holder, {
         spendId: spend.id,
         kind: pays.length === 0 ? 'cancel' : 'pay',
@@ -111,12 +102,6 @@ export async function replace(
       return versionId;
     }),
   );
-}
-
-/** Ends the cancellation of a withdrawal, such as one that a lost machine canceled, and whose coins the wallet did not take back. */
-function payAgain(app: App, tx: Tx, { id }: WithdrawalRow): void {
-  const now = withdrawalOf(tx, id);
-  if (now.cancel) saveWithdrawal(app, tx, { ...now, cancel: false }, now.state);
 }
 
 /**
@@ -171,7 +156,7 @@ async function replacement(
   app: App,
   row: WithdrawalRow,
   { kind, feeRate, anew }: ReplaceRequest,
-  feeMax: bigint,
+  feeMaxOf: (concerned: readonly WithdrawalRow[]) => bigint,
 ): Promise<Replacement> {
   const holder = holderOf(app, row);
   const open = needOpen(app.store, holder, row);
@@ -184,6 +169,7 @@ async function replacement(
   if (anew && pays.length === 0) {
     throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled: nothing is approved anew`);
   }
+  const concerned = pays.length > 0 ? pays : [row];
   const isSweep = pays.some(({ sweep }) => sweep);
   const planned = await prepare(app, holder, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
@@ -195,31 +181,15 @@ async function replacement(
     ...(isSweep ? { inputsMax: takenBy(holder, versions.at(-1)!) } : {}),
     settledOnly: pays.some(({ approved_by }) => isUnasked(approved_by)),
     ...(await outbidding(holder, open, feeRate)),
-    feeMax,
+    feeMax: feeMaxOf(concerned),
   });
-  return { holder, row, open, pays, concerned: concernedBy(app.store, row, kind, anew), planned };
+  return { holder, row, open, pays, concerned, planned };
 }
 
 /** The units of the paid asset that a version takes, fee included. */
 function takenBy({ chain, asset }: Holder, version: VersionRow): bigint {
   const { outputs, fee } = readPlan(version.plan);
   return outputs.reduce((sum, { units }) => sum + units, chain.spending.feeAsset === asset ? fee : 0n);
-}
-
-function concernedBy(
-  reader: Reader,
-  row: WithdrawalRow,
-  kind: ReplaceRequest['kind'],
-  anew: boolean | undefined,
-): WithdrawalRow[] {
-  const versions = reader.all(versionsOf, { spend_id: present(row.spend_id, 'spend of a sent withdrawal') });
-  const paid = paidLast(
-    reader,
-    versions.filter(({ txid }) => txid !== null),
-    anew,
-  );
-  const others = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
-  return others.length > 0 ? others : [row];
 }
 
 /** The payments of the newest version. Those that are paid `anew` may have been canceled by one that nobody here can send. */
@@ -262,53 +232,36 @@ export function replacementsOf(app: App, row: WithdrawalRow): ReplaceRequest['ki
 }
 
 /** The replaceable state of a withdrawal. Throws `Rejected` with the obstacle. */
-export function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
-  const { state, spend_id, id } = withdrawalOf(reader, row.id);
-  if ((state !== 'signed' && state !== 'broadcast') || spend_id === null) {
-    needReplacement(holder, []);
-    throw new Rejected('withdrawal.state', `Withdrawal ${id} is ${state}: there is nothing to replace`);
+export function needOpen(reader: Reader, { chain, account }: Holder, { id }: WithdrawalRow): Open {
+  const { state, spend_id } = withdrawalOf(reader, id);
+  const isSent = state === 'signed' || state === 'broadcast';
+  const spend = isSent && spend_id !== null ? spendOf(reader, spend_id) : null;
+  const found = spend && replaceFacts(reader, chain, spend, isOutside(account));
+  const why = whyFixed(chain.spending.replacement !== 'none', found?.facts ?? null);
+  if (why !== null) {
+    const [code, text] = FIXED[why];
+    throw new Rejected(code, text(`Withdrawal ${id} is ${state}`, chain.adapter.chain));
   }
-  const { spend, signed: known, facts } = paymentFacts(reader, holder.chain, spendOf(reader, spend_id));
-  needReplacement(holder, known);
-  // a plan that nobody downloaded can be dropped
-  const isSigning = !isOutside(holder.account) && facts.isPlanned;
-  if (known.length === 0 || isSigning) {
-    throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');
-  }
-  if (known.some(({ depth }) => (depth ?? 0) > 0)) {
-    throw new Rejected('withdrawal.state', 'It is confirmed: there is nothing to replace');
-  }
-  const keys = sharedKeys(reader, spend, known);
-  if (keys === null) {
-    const text =
-      'Every coin that another transaction would have to spend is away, so that nothing can take its place yet';
-    throw new Rejected('withdrawal.no_coin', text);
-  }
-  needReplaceable(reader, holder, known);
-  return { spend, known, keys };
+  assert(found?.keys, 'what may be replaced has conflict keys');
+  return { ...found, keys: found.keys };
 }
 
-/**
- * On a chain without replacement, only a transaction that lacks a conflict key, that nodes refuse, or that no node has and nobody here
- * can send, can get another version. At most one of the two can confirm, as everywhere.
- */
-function needReplacement({ chain }: Holder, known: readonly SignedVersion[]): void {
-  if (chain.spending.replacement !== 'none') return;
-  const isUnseen = known.length > 0 && known.every(({ depth }) => depth === null);
-  if (isUnseen && !newestOf(known)?.isStored) return;
-  if (isRefused(chain, known)) return;
-  const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`;
-  throw new Rejected('withdrawal.no_replacement', text);
-}
-
-/** Throws `Rejected` if the transaction to replace has a descendant of ours, which would fall with it. */
-function needReplaceable(reader: Reader, holder: Holder, known: readonly SignedVersion[]): void {
-  for (const { version, lack } of known) {
-    if (lack === null && version.txid !== null && hasDescendant(reader, holder.chain, version.txid)) {
-      throw new Rejected(
-        'withdrawal.descendant',
-        'A later transaction of ours spends its change: it can be replaced once that one is confirmed',
-      );
-    }
-  }
-}
+/** `is`: the state of the withdrawal in words. `chain`: its chain. */
+const FIXED: Record<Fixed, readonly [code: RejectCode, text: (is: string, chain: string) => string]> = {
+  final: [
+    'withdrawal.no_replacement',
+    (_, chain) =>
+      `${chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`,
+  ],
+  nothing: ['withdrawal.state', (is) => `${is}: there is nothing to replace`],
+  signing: ['withdrawal.state', () => 'Another version is being signed: try again in a moment'],
+  confirmed: ['withdrawal.state', () => 'It is confirmed: there is nothing to replace'],
+  no_coin: [
+    'withdrawal.no_coin',
+    () => 'Every coin that another transaction would have to spend is away, so that nothing can take its place yet',
+  ],
+  descendant: [
+    'withdrawal.descendant',
+    () => 'A later transaction of ours spends its change: it can be replaced once that one is confirmed',
+  ],
+};

@@ -70,6 +70,13 @@ export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: Withdr
   tellWithdrawal(app, tx, row, was);
 }
 
+/** Notes whether a withdrawal is being canceled. A cancellation ends what was said about it before. */
+export function setCancel(app: App, tx: Tx, id: number, cancel: boolean): void {
+  const row = withdrawalOf(tx, id);
+  if (cancel) saveWithdrawal(app, tx, { ...row, cancel, problem: null }, row.state);
+  else if (row.cancel) saveWithdrawal(app, tx, { ...row, cancel }, row.state);
+}
+
 /** Whether an event may happen to a withdrawal in its state. */
 export const allows = (row: WithdrawalRow, event: WithdrawalEvent): boolean =>
   stepWithdrawal(row.state, event) !== null;
@@ -182,6 +189,6 @@ function takeBackCancels(app: App, tx: Tx, spendId: number): void {
   const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);
   const paid = new Set(newest ? tx.all(payoutsOf, { version_id: newest.id }).map((one) => one.withdrawal_id) : []);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spendId })) {
-    if (row.cancel && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: false }, row.state);
+    if (paid.has(row.id)) setCancel(app, tx, row.id, false);
   }
 }

@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest';
 import {
   decideSpend,
   decideWithdrawal,
+  type Fixed,
   isOutdated,
   type Lack,
   type PlannedFacts,
+  type ReplaceFacts,
   type SignedFact,
   SPEND_STATES,
   type SpendFacts,
   type SpendState,
   seenOf,
+  whyFixed,
 } from '../../../daemon/domain/spend-state.ts';
 import {
   isDecided,
@@ -341,5 +344,44 @@ describe('a version that waits for its signature', () => {
   it('pays only what is approved or was signed', () => {
     const states = WITHDRAWAL_STATES.filter((state) => !isOutdated(paying(state)));
     expect(states).toEqual(['approved', 'signed', 'broadcast', 'completed']);
+  });
+});
+
+const open = (signed: readonly SignedFact[], change: Partial<ReplaceFacts> = {}): ReplaceFacts => ({
+  signed,
+  isSigning: false,
+  isRefused: false,
+  hasKeys: true,
+  hasDescendant: false,
+  ...change,
+});
+
+/** The reasons where nodes replace transactions, and where they do not. */
+const FIXED: [what: string, facts: ReplaceFacts | null, replacing: Fixed | null, final: Fixed | null][] = [
+  ['nothing is signed, or it is over', null, 'nothing', 'final'],
+  ['no version is signed yet', open([]), 'signing', 'final'],
+  ['another version is signed now', open([there(0)], { isSigning: true }), 'signing', 'final'],
+  ['no node has it', open([sent()]), null, 'final'],
+  ['a node has it', open([there(0)]), null, 'final'],
+  ['a block has it', open([there(1)]), 'confirmed', 'final'],
+  ['a block has an older version', open([there(1), dead(1)]), 'confirmed', 'final'],
+  ['no key is left', open([gone], { hasKeys: false }), 'no_coin', 'no_coin'],
+  ['a later payment spends from it', open([there(0)], { hasDescendant: true }), 'descendant', 'final'],
+  ['nodes refuse it', open([sent()], { isRefused: true }), null, null],
+  [
+    'nodes refuse it while another is signed',
+    open([sent()], { isRefused: true, isSigning: true }),
+    'signing',
+    'signing',
+  ],
+  ['nobody here has its bytes', open([sent({ isStored: false })]), null, null],
+  ['nobody here has the bytes of what a node has', open([there(0), sent({ isStored: false })]), null, 'final'],
+  ['it lacks its coin', open([gone]), null, null],
+];
+
+describe('whyFixed', () => {
+  it.each(FIXED)('%s', (_, known, replacing, final) => {
+    expect(whyFixed(true, known)).toBe(replacing);
+    expect(whyFixed(false, known)).toBe(final);
   });
 });
