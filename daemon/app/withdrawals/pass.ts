@@ -4,8 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { toIso } from '../../domain/calendar.ts';
-import { networkOf } from '../../domain/chain.ts';
-import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { Unavailable } from '../../domain/errors.ts';
 import { type Message, message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
@@ -15,31 +14,22 @@ import {
   untriedWithdrawals,
   type VersionRow,
   versionsOf,
-  type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { SignerStatus } from '../../wallet/signer/port.ts';
-import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { waitsForAll } from '../gas/needed.ts';
-import { refusalOf } from '../gas/tank-refusal.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { claim, Overtaken } from './claim.ts';
-import { feeRateNow } from './fees.ts';
 import { inLanes } from './lanes.ts';
 import { endUnsigned } from './outside.ts';
-import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
-import { holderOf, isOutside, prepare } from './plan.ts';
-import { whyUncovered } from './refund-left.ts';
+import { beginPayment } from './payment.ts';
+import { isOutside } from './plan.ts';
 import { expire, noteProblem, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, signClaimed } from './sign.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;
-const CLAIM_TRIES_MAX = 5;
-const REFUSED = 'withdrawal.refused';
 
 /**
  * `held`: why nothing may be signed now; null: it may. `progress`: the same object at each pass of a chain; `after` is the id of
@@ -104,7 +94,7 @@ async function claimAll(
   const common = held ?? (rows.length > 0 ? await whyUnsigned(app, chain) : null);
   let waits = false;
   for (const row of rows) {
-    const why = (isSignedHere(app, row) ? common : held) ?? (await claimOne(app, row));
+    const why = (isSignedHere(app, row) ? common : held) ?? (await beginPayment(app, row));
     if (why === null) continue;
     waits = true;
     await app.store.write((tx) => noteWaiting(app, tx, row.id, why));
@@ -136,61 +126,6 @@ function whyAway(status: SignerStatus | null): Message | null {
   return seenAt === null
     ? message('wait.machine_never', { machine })
     : message('wait.machine_away', { machine, seen: toIso(seenAt) });
-}
-
-/** Plans and claims one withdrawal. Returns the reason if it has to wait, or null. */
-async function claimOne(app: App, row: WithdrawalRow): Promise<Value | null> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const uncovered = whyUncovered(app.store, row);
-      if (uncovered) return await refused(app, row, uncovered);
-      const holder = holderOf(app, row);
-      if (await waitsForAll(app, row)) return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
-      const rate = await feeRateNow(holder.chain, row.speed);
-      const planned = await prepare(app, holder, paymentOf(app, holder, row, rate));
-      await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
-      await end(app, REFUSED, `${row.id}`);
-      return null;
-    } catch (error) {
-      if (error instanceof Rejected) return await refused(app, row, error);
-      if (error instanceof Unavailable) return reasonOf(error);
-      if (!(error instanceof Overtaken)) throw error;
-      if (attempt >= CLAIM_TRIES_MAX) return reasonOf(error);
-    }
-  }
-}
-
-/** Notes why a withdrawal waits: its money is to be collected first, and the token may block the tank. */
-async function refused(app: App, row: WithdrawalRow, error: Rejected): Promise<Value> {
-  try {
-    const why = (isForCollecting(error) ? await refusalOf(app, row) : null) ?? error;
-    await tellRefused(app, row, why);
-    return whyNotNow(app, row, why);
-  } catch (away) {
-    if (!(away instanceof Unavailable)) throw away;
-    return whyNotNow(app, row, error);
-  }
-}
-
-/** Reasons that a person has to know of: a withdrawal waits until they have changed. */
-const TOLD: ReadonlySet<string> = new Set([
-  // a token is paused, or blocks an address
-  'spend.refused',
-  // a refund's deposits vanished
-  'spend.uncovered',
-  // another machine pays with the same words
-  'spend.unknown',
-]);
-
-async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Rejected): Promise<void> {
-  if (!TOLD.has(error.code)) return;
-  await raise(
-    app,
-    networkOf(chain_key),
-    REFUSED,
-    `${id}`,
-    message('withdrawal.waits', { id, reason: reasonOf(error) }),
-  );
 }
 
 /** Stores the reason why a withdrawal waits. Writes only what is new. */

@@ -1,17 +1,71 @@
-/** The first payment of a withdrawal, as its row asks for it, and why it cannot be planned yet. */
-import { Rejected } from '../../domain/errors.ts';
+/** Begins the first payment of a withdrawal, as its row asks for it, or tells why it waits. */
+import { networkOf } from '../../domain/chain.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, reasonOf, type Value } from '../../domain/messages.ts';
 import { minOf } from '../../domain/money.ts';
 import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { takesAll } from '../gas/needed.ts';
+import { takesAll, waitsForAll } from '../gas/needed.ts';
 import { coinReserve } from '../gas/reserve.ts';
+import { refusalOf } from '../gas/tank-refusal.ts';
+import { claim, Overtaken } from './claim.ts';
 import { availableUnits, coinAt, sweepLimit } from './coins.ts';
 import { reservedBy } from './facts.ts';
-import type { Holder, PlanRequest } from './plan.ts';
+import { feeRateNow } from './fees.ts';
+import { type Holder, holderOf, type PlanRequest, prepare } from './plan.ts';
 import { whyUncovered } from './refund-left.ts';
 import { approvedUnits } from './sign.ts';
+
+const CLAIM_TRIES_MAX = 5;
+const REFUSED = 'withdrawal.refused';
+/** Reasons that a person has to know of: a withdrawal waits until they have changed. */
+const TOLD: ReadonlySet<string> = new Set([
+  // a token is paused, or blocks an address
+  'spend.refused',
+  // a refund's deposits vanished
+  'spend.uncovered',
+  // another machine pays with the same words
+  'spend.unknown',
+]);
+
+/** Plans and claims one withdrawal. Returns the reason if it has to wait, or null. */
+export async function beginPayment(app: App, row: WithdrawalRow): Promise<Value | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const uncovered = whyUncovered(app.store, row);
+      if (uncovered) throw uncovered;
+      const holder = holderOf(app, row);
+      if (await waitsForAll(app, row)) return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
+      const rate = await feeRateNow(holder.chain, row.speed);
+      const planned = await prepare(app, holder, paymentOf(app, holder, row, rate));
+      await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
+      await end(app, REFUSED, `${row.id}`);
+      return null;
+    } catch (error) {
+      if (error instanceof Rejected) return await refused(app, row, error);
+      if (error instanceof Unavailable) return reasonOf(error);
+      if (!(error instanceof Overtaken)) throw error;
+      if (attempt >= CLAIM_TRIES_MAX) return reasonOf(error);
+    }
+  }
+}
+
+/** Notes why a withdrawal waits: its money is to be collected first, and the token may block the tank. */
+async function refused(app: App, row: WithdrawalRow, error: Rejected): Promise<Value> {
+  try {
+    const why = (isForCollecting(error) ? await refusalOf(app, row) : null) ?? error;
+    if (TOLD.has(why.code)) {
+      const text = message('withdrawal.waits', { id: row.id, reason: reasonOf(why) });
+      await raise(app, networkOf(row.chain_key), REFUSED, `${row.id}`, text);
+    }
+    return whyNotNow(app, row, why);
+  } catch (away) {
+    if (!(away instanceof Unavailable)) throw away;
+    return whyNotNow(app, row, error);
+  }
+}
 
 /**
  * Why a withdrawal cannot be planned. If the balance suffices and the coins do not, the rest is in unconfirmed
@@ -35,7 +89,7 @@ export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): Value 
 }
 
 /** One transaction takes what one address holds, so a sweep needs everything in one place. */
-export const COLLECT_FIRST = 'Collect the deposit addresses into the tank first, then take everything';
+const COLLECT_FIRST = 'Collect the deposit addresses into the tank first, then take everything';
 
 /** Whether a payment may be possible once money is collected from other addresses: account chains alone throw these. */
 export const isForCollecting = ({ code }: Rejected): boolean => code === 'spend.scattered' || code === 'spend.gas';
