@@ -5,7 +5,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Network } from '../domain/assets.ts';
-import { type AlertKind, causeOf, type Message, textOf } from '../domain/messages.ts';
+import { networkOf } from '../domain/chain.ts';
+import {
+  type AlertKind,
+  causeOf,
+  type Message,
+  type MessageCode,
+  message,
+  textOf,
+  type ValuesFor,
+} from '../domain/messages.ts';
 import { openAlertOf, tellAgain } from '../store/queries/alert-notices.ts';
 import { changeAlert, closeAlertsOf, insertAlert, rewordAlert } from '../store/queries/effects.ts';
 import type { Tx } from '../store/store.ts';
@@ -76,6 +85,18 @@ export function raiseIn(
 ): void {
   if (network === 'sandbox') return;
   put(tx, { kind, subject, message, created_at: app.now(), network }, app);
+}
+
+/** The same for an event of a chain, of a kind that is the code of its message, too. */
+export function raiseOn<K extends AlertKind & MessageCode>(
+  app: App,
+  tx: Tx,
+  chainKey: string,
+  subject: string,
+  kind: K,
+  ...values: ValuesFor<K>
+): void {
+  raiseIn(app, tx, networkOf(chainKey), kind, subject, message(kind, ...values));
 }
 
 /** The same where no service runs. `created_at`: milliseconds since 1970. */

@@ -535,11 +535,11 @@ function causeIn(name: string, value: Value): string[] {
   return [name, typeof value === 'object' ? causeOf(value) : `${value}`];
 }
 
+/** The values of a message, if it has any. */
+export type ValuesFor<C extends MessageCode> = Slot<(typeof MESSAGES)[C]> extends never ? [] : [ValuesOf<C>];
+
 /** A message with its values. */
-export function message<C extends MessageCode>(
-  code: C,
-  ...[values]: Slot<(typeof MESSAGES)[C]> extends never ? [] : [ValuesOf<C>]
-): Message {
+export function message<C extends MessageCode>(code: C, ...[values]: ValuesFor<C>): Message {
   return { code, values: values ?? {} };
 }
 

@@ -3,12 +3,10 @@
  * operator adopts from the chain is put in. Each change is a row that stays, and an alert.
  */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
-import { networkOf } from '../../domain/chain.ts';
-import { message } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { insertCorrection, newestCorrections } from '../../store/queries/corrections.ts';
 import type { Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 
@@ -47,7 +45,7 @@ export function noteCorrections(app: App, tx: Tx, { key }: ChainRuntime, correct
   const { ref, asset, units } = first;
   const amount = formatUnits(units, assetOf(asset));
   const values = { chain: key, count: denied.length, entry: ref, amount, asset };
-  raiseIn(app, tx, networkOf(key), CORRECTED, key, message(CORRECTED, values));
+  raiseOn(app, tx, key, key, CORRECTED, values);
   tx.afterCommit(() =>
     app.log.warn({ chain: key, count: denied.length, entry: ref }, 'entries were taken out of the books'),
   );

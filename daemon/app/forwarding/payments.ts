@@ -14,7 +14,7 @@ import { isOpen } from '../../domain/withdrawal.ts';
 import { type ForwardPlanRow, forwardPlanById, forwardPlanOf, noteForward } from '../../store/queries/forwarding.ts';
 import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { endIn, raiseIn } from '../alerts.ts';
+import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { requestWithdrawal } from '../withdrawals/request.ts';
 import { allows, applyEvent } from '../withdrawals/rows.ts';
@@ -131,8 +131,7 @@ export function noteWaiting(app: App, tx: Tx, id: number, problem: Message | nul
   // a fee in the reason changes with each block
   else if (isAlert && plan.problem?.code !== problem.code) {
     const { name: business } = app.directory.business(plan.business_id);
-    const text = message(WAITS, { business, asset: plan.asset, reason: problem });
-    raiseIn(app, tx, networkOf(plan.chain_key), WAITS, `${id}`, text);
+    raiseOn(app, tx, plan.chain_key, `${id}`, WAITS, { business, asset: plan.asset, reason: problem });
   }
 }
 

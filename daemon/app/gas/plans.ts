@@ -4,15 +4,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { minuteOfDay } from '../../domain/calendar.ts';
-import { chainOf, networkOf } from '../../domain/chain.ts';
+import { chainOf } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { type Message, message } from '../../domain/messages.ts';
+import type { Message } from '../../domain/messages.ts';
 import { type GasPlanRow, gasPlanOf, haltGasPlan, saveGasPlan, updateGasPlan } from '../../store/queries/gas.ts';
 import type { SpendRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { GAS_GRANT_MS_MAX } from '../../wallet/signer/limits.ts';
 import type { GasGrant } from '../../wallet/signer/port.ts';
-import { endIn, raiseIn } from '../alerts.ts';
+import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { Desk } from './finds.ts';
 
@@ -145,8 +145,8 @@ export function haltPlan(app: App, tx: Tx, { id, account_id, chain_key, subject 
   if (plan?.state !== 'open' || plan.halted_by >= id) return;
   tx.run(haltGasPlan, { account_id, halted: true, halted_by: id });
   const business = app.directory.business(app.directory.businessOfAccount(account_id)).id;
-  const text = message('gas.halted', { address: `${subject}`, tx: txid, chain: chainOf(chain_key), business });
-  raiseIn(app, tx, networkOf(chain_key), HALTED, `${account_id}`, text);
+  const values = { address: `${subject}`, tx: txid, chain: chainOf(chain_key), business };
+  raiseOn(app, tx, chain_key, `${account_id}`, HALTED, values);
 }
 
 /** Lets a halted plan go on. Throws `Rejected('gas.plan')`. */

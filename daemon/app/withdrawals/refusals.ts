@@ -1,6 +1,5 @@
 /** Alerts about transactions that nodes refuse. */
 
-import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { isNonceKey } from '../../domain/spend.ts';
 import {
@@ -12,7 +11,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { endIn, raiseIn } from '../alerts.ts';
+import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { noteProblem } from './rows.ts';
 
@@ -34,8 +33,8 @@ export function noteRefusal(
   const { transaction, advice } = wordsFor(app, tx, version, spend);
   const isUsed = isNonceKey(`${spend.conflict_key}`) && NONCE_USED.test(reason);
   const useful = isUsed ? message('advice.nonce_used') : advice;
-  const text = message('withdrawal.not_sent', { transaction, reason, advice: useful });
-  raiseIn(app, tx, networkOf(version.chain_key), NOT_SENT, version.txid ?? `${version.id}`, text);
+  const values = { transaction, reason, advice: useful };
+  raiseOn(app, tx, version.chain_key, version.txid ?? `${version.id}`, NOT_SENT, values);
 }
 
 /** The description of a version, and the possible reactions to its refusal. */

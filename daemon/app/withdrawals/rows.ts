@@ -3,7 +3,6 @@
  * compare-and-set on the state that was read prevents conflicting decisions. The reserved amount follows from the state.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { message, messageOf, type Value } from '../../domain/messages.ts';
 import { UNKNOWN } from '../../domain/spend-state.ts';
@@ -28,7 +27,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { endIn, raiseIn } from '../alerts.ts';
+import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import type { Business } from '../shops/directory.ts';
@@ -94,15 +93,13 @@ export function applyEvent(
   const next: WithdrawalRow = { ...row, held: isOpen(step.state) && row.held, ...change, state: step.state };
   if (sameRow(row, next)) return row;
   saveWithdrawal(app, tx, next, row.state);
-  if (step.alert !== null) {
-    const kind = `withdrawal.${step.alert}` as const;
-    raiseIn(app, tx, networkOf(row.chain_key), kind, `${row.id}`, message(kind, { id: row.id }));
-  }
-  if (step.state === 'rejected') endIn(app, tx, 'withdrawal.refused', `${row.id}`);
-  if (!isOpen(step.state)) {
-    for (const kind of ['withdrawal.undone', 'withdrawal.unconfirmed'] as const) endIn(app, tx, kind, `${row.id}`);
-  }
   if (step.state !== row.state && (step.state === 'rejected' || step.state === 'failed')) reopenDeposit(app, tx, next);
+  const subject = `${row.id}`;
+  if (step.alert !== null) raiseOn(app, tx, row.chain_key, subject, `withdrawal.${step.alert}`, { id: row.id });
+  if (step.state === 'rejected') endIn(app, tx, 'withdrawal.refused', subject);
+  if (!isOpen(step.state)) {
+    for (const kind of ['withdrawal.undone', 'withdrawal.unconfirmed'] as const) endIn(app, tx, kind, subject);
+  }
   return next;
 }
 

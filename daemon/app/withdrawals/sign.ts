@@ -6,7 +6,6 @@
  */
 import type { KeptTransactions } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
-import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
@@ -28,7 +27,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
-import { raiseIn } from '../alerts.ts';
+import { raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { takeIndex } from '../forwarding/payee.ts';
@@ -277,17 +276,16 @@ function refused(app: App, tx: Tx, version: VersionRow, error: Rejected): void {
   const isTold = forwards !== null || areForwarded;
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
+    const isForwarded = row.state === 'approved' && row.approved_by === 'forward';
     if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
-    else if (row.approved_by === 'forward') {
-      applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
-      if (error.code === 'signer.index') takeIndex(tx, row, Number(error.field), app.now());
-    } else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
+    else if (isForwarded) applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
+    else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
+    if (isForwarded && error.code === 'signer.index') takeIndex(tx, row, Number(error.field), app.now());
   }
   if (error.code === 'signer.limit' || isTold) return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
   const ids = rows.map(({ id }) => id).join(', ');
-  const text = message('withdrawal.refused', { ids, reason: why });
-  raiseIn(app, tx, networkOf(version.chain_key), 'withdrawal.refused', subject, text);
+  raiseOn(app, tx, version.chain_key, subject, 'withdrawal.refused', { ids, reason: why });
   app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
 }
 
