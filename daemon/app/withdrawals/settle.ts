@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
-import { type BlockId, networkOf } from '../../domain/chain.ts';
+import type { BlockId } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
 import {
@@ -33,7 +33,7 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { endIn, raiseIn } from '../alerts.ts';
+import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -171,46 +171,48 @@ type Settlement = WithdrawalDecision & {
 };
 
 function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Settlement): void {
-  const { payer, newest, loss, held } = settled;
-  let row = before;
-  for (const event of settled.events) {
-    row = applyEvent(app, tx, row, event, {
-      ...(event === 'pay' && payer ? paidColumns(tx, row, payer) : {}),
-      ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
-      ...(loss === null ? {} : { reason: message(loss), txid: null, fee: lostFee(tx, row, settled) }),
-      // a reorganisation undid what ended it: its money is reserved by the fee that was signed
-      ...(event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {}),
-    });
-  }
+  const { events, held } = settled;
+  const change = columnsOf(tx, before, settled);
+  const kept = events.includes('pay') && before.state !== 'completed' ? keptOf(tx, before, settled) : null;
+  const row = events.reduce((now, event) => applyEvent(app, tx, now, event, change), before);
   const isOthers = row.problem !== null && isOutlasting(row.problem.code, settled.problem);
   const problem = isOthers ? null : settled.problem;
   const isNew = !isOthers && !isDeepStrictEqual(row.problem, problem);
   if (row.held !== held || isNew) {
     saveWithdrawal(app, tx, { ...row, held, problem: isNew ? problem : row.problem }, row.state);
   }
-  const isPaid = before.state !== 'completed' && row.state === 'completed';
-  if (payer && isPaid && row.asset !== row.fee_asset) tellKept(app, tx, row, payer.version);
+  const { id, chain_key, asset } = row;
+  // the recipient got less than was approved
+  if (kept !== null) raiseOn(app, tx, chain_key, `${id}`, 'withdrawal.short', { id, amount: kept, asset });
   // until the chain shows a version or the spend is decided
   if (isNew && problem !== null && !settled.isTold) {
-    const text = message('withdrawal.coin_missing', { id: row.id, reason: problem });
-    raiseIn(app, tx, networkOf(row.chain_key), COIN_MISSING, `${row.id}`, text);
+    raiseOn(app, tx, chain_key, `${id}`, COIN_MISSING, { id, reason: problem });
   }
-  if (settled.isFound) endIn(app, tx, COIN_MISSING, `${row.id}`);
+  if (settled.isFound) endIn(app, tx, COIN_MISSING, `${id}`);
 }
 
 /** Whether a stored problem stays: another file wrote it. That the signer refused a replacement says less than why no version is sent. */
 const isOutlasting = (stored: string, found: Message | null): boolean =>
   !isSpendProblem(stored) && !(found !== null && stored.startsWith('signer.'));
 
-/** The columns of a payment in a block. */
-function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: SignedVersion): Partial<WithdrawalRow> {
-  return {
-    txid: version.txid,
-    // each version of a sweep pays its amount less its own fee, and an older version may be mined
-    units: pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
-    fee: shareOf(paidFee(reader, version, row), pays.length),
-    reason: null,
-  };
+/** The columns that change with the events: the first one decides, and a `send` after it changes none. */
+function columnsOf(reader: Reader, row: WithdrawalRow, settled: Settlement): Partial<WithdrawalRow> {
+  const { events, payer, newest, loss } = settled;
+  const [event] = events;
+  if (event === 'pay' && payer) {
+    const { version, pays } = payer;
+    return {
+      txid: version.txid,
+      // each version of a sweep pays its amount less its own fee, and an older version may be mined
+      units: pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
+      fee: shareOf(paidFee(reader, version, row), pays.length),
+      reason: null,
+    };
+  }
+  if (loss !== null) return { reason: message(loss), txid: null, fee: lostFee(reader, row, settled) };
+  if (event === 'unpay' && row.state === 'completed') return { txid: null };
+  // a reorganisation undid what ended it: its money is reserved by the fee that was signed
+  return event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {};
 }
 
 /** A withdrawal's part of the fee of a version that pays it, smallest units, rounded up. */
@@ -238,13 +240,10 @@ function reportedFee(reader: Reader, { txid, chain_key }: VersionRow, asset: str
   return debits.length === 0 ? null : debits.reduce((sum, { units }) => sum + units, 0n);
 }
 
-/** Tells the operator that a token kept a part of what was sent: the recipient got less than was approved. */
-function tellKept(app: App, tx: Tx, { id, asset: symbol, chain_key }: WithdrawalRow, payer: VersionRow): void {
-  const kept = reportedFee(tx, payer, symbol);
-  if (kept === null) return;
-  const asset = assetOf(symbol);
-  const text = message('withdrawal.short', { id, amount: formatUnits(kept, asset), asset: symbol });
-  raiseIn(app, tx, networkOf(chain_key), 'withdrawal.short', `${id}`, text);
+/** The amount that a token kept of a payment, in words; null: none. */
+function keptOf(reader: Reader, { asset, fee_asset }: WithdrawalRow, { payer }: Settlement): string | null {
+  const kept = payer && asset !== fee_asset ? reportedFee(reader, payer.version, asset) : null;
+  return kept === null ? null : formatUnits(kept, assetOf(asset));
 }
 
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
@@ -253,7 +252,6 @@ function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly W
     withdrawals.length > 0
       ? message('payment.withdrawal', { ids })
       : message('payment.own', { address: `${spend.subject}` });
-  const text = message('withdrawal.conflict', { tx: txid, payment });
   // one transaction may conflict with several payments
-  raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', `${txid} ${spend.id}`, text);
+  raiseOn(app, tx, spend.chain_key, `${txid} ${spend.id}`, 'withdrawal.conflict', { tx: txid, payment });
 }
