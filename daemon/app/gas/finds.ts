@@ -26,7 +26,7 @@ export async function desksOf(app: App, business: Business | null): Promise<Desk
     if (business && owner.id !== business.id) continue;
     const chain = app.chains.find(account.chainKey);
     if (!chain?.adapter.accountBased || !chain.adapter.spending || !isSignable(app, account)) continue;
-    desks.push(await openDesk(app, owner, account, chain));
+    desks.push(await openDesk(app, { business: owner, account, chain }));
   }
   return desks;
 }
@@ -42,12 +42,18 @@ export async function deskOf(app: App, business: Business, chainId: string): Pro
   throw new Rejected('gas.chain', `${business.name} has no chain ${chainId} that needs gas`, 'chain');
 }
 
-async function openDesk(app: App, business: Business, account: Account, chain: ChainRuntime): Promise<Desk> {
+/** The desk of an account of an account chain that can be spent from. */
+export async function openDesk(app: App, owner: Pick<Desk, 'business' | 'account' | 'chain'>): Promise<Desk> {
+  const { business, account, chain } = owner;
   const feeAsset = assetOf(chain.spending.feeAsset);
-  const tank = await tankOf(app, { business, account, chain, asset: feeAsset.symbol });
+  const tank = await tankOf(app, { ...owner, asset: feeAsset.symbol });
   const funds = fundsOf(app.store, { chain, account, asset: feeAsset.symbol }, {});
   return { business, account, chain, feeAsset, tank: funds.balance(tank) };
 }
+
+/** The units of an asset in the tank. */
+export const inTank = ({ store }: App, { chain, account, tank }: Desk, asset: AssetId): bigint =>
+  fundsOf(store, { chain, account, asset }, {}).balance(tank).units[asset] ?? 0n;
 
 /** The assets of a desk's chain, its coin first. */
 export function assetsOf({ chain, feeAsset }: Desk): Asset[] {

@@ -12,17 +12,16 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import { fundsOf } from '../withdrawals/address-funds.ts';
 import { keyState } from '../withdrawals/facts.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
+import { type Holder, isSignable } from '../withdrawals/plan.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
 import { approvedUnits } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
-import { type Desk, deskOf, type Find, findsOf, isWorth, missingFor } from './finds.ts';
+import { type Desk, deskOf, type Find, findsOf, inTank, isWorth, missingFor, openDesk } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf, planOf } from './plans.ts';
 import { ownSpends } from './stuck.ts';
-import { movable } from './tank.ts';
-import { payersInstead, refusalOf } from './tank-refusal.ts';
+import { movable, payersInstead, refusalOf } from './tank-refusal.ts';
 
 const WAITING_READ_MAX = 1_000;
 
@@ -74,21 +73,20 @@ const EVERYTHING = 1n << 256n;
 export const takesAll = ({ sweep, outpoint }: Pick<WithdrawalRow, 'sweep' | 'outpoint'>): boolean =>
   sweep && outpoint === null;
 
-const inTank = (app: App, { chain, account, tank }: Desk, asset: AssetId): bigint =>
-  fundsOf(app.store, { chain, account, asset }, {}).balance(tank).units[asset] ?? 0n;
-
 /**
  * Whether an approved withdrawal of everything waits until its money is in the tank, while a plan collects there. When the plan has
  * ended, it takes what is there.
  */
-export async function waitsForAll(app: App, row: WithdrawalRow): Promise<boolean> {
-  const chain = app.chains.find(row.chain_key);
-  if (!takesAll(row) || !chain?.adapter.accountBased || approvedUnits(row) === null) return false;
-  const desk = await deskOf(app, app.directory.business(row.business_id), chain.adapter.chain);
+export async function waitsForAll(app: App, holder: Holder, row: WithdrawalRow): Promise<boolean> {
+  const { account, chain } = holder;
+  if (!takesAll(row) || !chain.adapter.accountBased || approvedUnits(row) === null) return false;
+  if (!isSignable(app, account)) return false;
+  const desk = await openDesk(app, holder);
   const plan = planOf(app, desk);
   if (plan?.state !== 'open' || plan.ends_at <= app.now()) return false;
   if (comingToTank(app, desk, row.asset) > 0n) return true;
-  const { finds } = await movable(desk, findsOf(app, desk, await feeRateNow(chain)));
+  const all = findsOf(app, desk, await feeRateNow(chain));
+  const { finds } = await movable(desk, all);
   return neededFor(app, desk, finds, [row]).finds.length > 0;
 }
 

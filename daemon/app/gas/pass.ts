@@ -26,8 +26,7 @@ import { neededFor, waitingAt } from './needed.ts';
 import { endPlan, isHour, leftOf, notePlan, useOfPlan } from './plans.ts';
 import { collectionsWithoutGas } from './refill.ts';
 import { ownSpends, replaceStuck } from './stuck.ts';
-import { type Blocked, movable } from './tank.ts';
-import { payersInstead, REFUSED, type Refusals, refusalsAt } from './tank-refusal.ts';
+import { type Blocked, movable, payersInstead, REFUSED, type Refusals, refusalsAt } from './tank-refusal.ts';
 import { failedLast, noteBegun, noteFailed } from './turns.ts';
 
 /** Addresses that one pass begins. */

@@ -7,7 +7,7 @@ import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { App } from '../app.ts';
 import { type CoinReserve, fundsOf, isTank } from '../withdrawals/address-funds.ts';
 import type { Holder } from '../withdrawals/plan.ts';
-import { assetsOf, type Desk, findsOf, isLoss, isLossOf, withReserve } from './finds.ts';
+import { assetsOf, type Desk, findsOf, inTank, isLoss, isLossOf, withReserve } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf } from './plans.ts';
 
 /**
@@ -21,10 +21,9 @@ export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinRese
   const row = app.store.get(accountById, { id: account.id });
   if (!chain.adapter.accountBased || asset !== feeAsset || !row) return null;
   const reserve = gasOfForwarded(app, holder, feeRate);
-  const index = row.tank;
   const tank = fundsOf(app.store, { chain, account, asset }, {})
     .balances()
-    .find((one) => isTank(one, index));
+    .find((one) => isTank(one, row.tank));
   if (!tank) return reserve;
   const gasOf = (of: typeof asset): bigint => chain.spending.usualFee?.(of, feeRate) ?? 0n;
   const desk: Desk = { business, account, chain, feeAsset: assetOf(feeAsset), tank };
@@ -33,7 +32,7 @@ export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinRese
     .filter((find) => find.fund > 0n && !isLoss(find))
     .reduce((sum, { fund }) => sum + fund + gasOf(feeAsset), 0n);
   const ofTank = assetsOf(desk)
-    .filter(({ symbol }) => symbol !== feeAsset && tokenAt(app, holder, symbol, index) > 0n)
+    .filter(({ symbol }) => symbol !== feeAsset && inTank(app, desk, symbol) > 0n)
     .reduce((sum, { symbol }) => sum + gasOf(symbol), 0n);
   const plan = app.store.get(gasPlanOf, { account_id: account.id });
   const open = plan?.state === 'open' && plan.ends_at > app.now() ? leftOf(plan) : 0n;
@@ -53,11 +52,4 @@ function gasOfForwarded(app: App, { business, chain, account }: Holder, feeRate:
     }
   }
   return gas;
-}
-
-function tokenAt(app: App, { chain, account }: Holder, asset: Holder['asset'], tank: number): bigint {
-  const at = fundsOf(app.store, { chain, account, asset }, {})
-    .balances()
-    .find((one) => isTank(one, tank));
-  return at?.units[asset] ?? 0n;
 }

@@ -36,9 +36,25 @@ export const refusalOf = (app: App, row: WithdrawalRow): Promise<Rejected | null
   tankRefusal(app, holderOf(app, row), row.address);
 
 /** Why a token keeps what is at an address; null: it does not. Throws `Unavailable`. */
-export async function blockedAt({ chain, tank }: Desk, { asset, at }: Find): Promise<string | null> {
+async function blockedAt({ chain, tank }: Desk, { asset, at }: Find): Promise<string | null> {
   const limit = chain.limit(ASK_TIMEOUT_MS);
   return (await chain.spending.whyRefused?.(asset.symbol, at, tank.address, limit)) ?? null;
+}
+
+/** A token that lets nothing leave a former tank. `why`: the reason in words. */
+export type Blocked = { find: Find; why: string };
+
+/** The money that can be collected, and the tokens that stay blocked at former tanks. Throws `Unavailable`. */
+export async function movable(desk: Desk, all: readonly Find[]): Promise<{ finds: Find[]; blocked: Blocked[] }> {
+  const finds: Find[] = [];
+  const blocked: Blocked[] = [];
+  for (const find of all) {
+    const isOfFormer = find.at.branch === 1 && find.asset !== desk.feeAsset;
+    const why = isOfFormer ? await blockedAt(desk, find) : null;
+    if (why === null) finds.push(find);
+    else blocked.push({ find, why });
+  }
+  return { finds, blocked };
 }
 
 /** Withdrawals that one pass asks about. The others wait for the next one. */

@@ -9,10 +9,10 @@ import { insertTarget } from '../../store/queries/credits.ts';
 import { setTank } from '../../store/queries/gas.ts';
 import { endIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { assetsOf, type Desk, type Find } from './finds.ts';
+import { assetsOf, type Desk } from './finds.ts';
 import { endPlan, grantGas, type SignedGasGrant } from './plans.ts';
 import { ownSpends } from './stuck.ts';
-import { blockedAt, REFUSED } from './tank-refusal.ts';
+import { REFUSED } from './tank-refusal.ts';
 
 /** The index of the tank that follows. Throws `Rejected('gas.tank')` at the last one that a search by the words looks at. */
 export function nextTankOf({ tank }: Desk): number {
@@ -46,20 +46,4 @@ export async function changeTank(app: App, desk: Desk, signed: SignedGasGrant | 
     for (const asset of assetsOf(desk)) endIn(app, tx, REFUSED, `${chain.key} ${asset.symbol} ${tank.address}`);
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
   });
-}
-
-/** A token that lets nothing leave a former tank. `why`: the reason in words. */
-export type Blocked = { find: Find; why: string };
-
-/** The money that can be collected, and the tokens that stay blocked at former tanks. Throws `Unavailable`. */
-export async function movable(desk: Desk, all: readonly Find[]): Promise<{ finds: Find[]; blocked: Blocked[] }> {
-  const finds: Find[] = [];
-  const blocked: Blocked[] = [];
-  for (const find of all) {
-    const isOfFormer = find.at.branch === 1 && find.asset !== desk.feeAsset;
-    const why = isOfFormer ? await blockedAt(desk, find) : null;
-    if (why === null) finds.push(find);
-    else blocked.push({ find, why });
-  }
-  return { finds, blocked };
 }

@@ -37,9 +37,11 @@ export async function beginPayment(app: App, row: WithdrawalRow): Promise<Value 
       const uncovered = whyUncovered(app.store, row);
       if (uncovered) throw uncovered;
       const holder = holderOf(app, row);
-      if (await waitsForAll(app, row)) return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
+      if (await waitsForAll(app, holder, row))
+        return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
       const rate = await feeRateNow(holder.chain, row.speed);
-      const planned = await prepare(app, holder, paymentOf(app, holder, row, rate));
+      const wanted = paymentOf(app, holder, row, rate);
+      const planned = await prepare(app, holder, wanted);
       await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
       await end(app, REFUSED, `${row.id}`);
       return null;

@@ -4,7 +4,8 @@ import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, miss
 import type { CollectTerms } from '../../app/gas/needed.ts';
 import { FEE_MAX_FACTOR, planOf, resumePlan, startPlan, stopPlan } from '../../app/gas/plans.ts';
 import { gasHours } from '../../app/gas/prices.ts';
-import { type Blocked, changeTank, movable, nextTankOf } from '../../app/gas/tank.ts';
+import { changeTank, nextTankOf } from '../../app/gas/tank.ts';
+import { type Blocked, movable } from '../../app/gas/tank-refusal.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
 import { feeRateNow } from '../../app/withdrawals/fees.ts';
