@@ -2,10 +2,9 @@
  * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { toIso } from '../../domain/calendar.ts';
 import { Unavailable } from '../../domain/errors.ts';
-import { type Message, message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
+import { type Message, message, reasonOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
   openSpends,
@@ -24,7 +23,7 @@ import { inLanes } from './lanes.ts';
 import { endUnsigned } from './outside.ts';
 import { beginPayment } from './payment.ts';
 import { isOutside } from './plan.ts';
-import { expire, noteProblem, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { expire, noteProblem, noteWaiting } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, signClaimed } from './sign.ts';
 
@@ -126,14 +125,6 @@ function whyAway(status: SignerStatus | null): Message | null {
   return seenAt === null
     ? message('wait.machine_never', { machine })
     : message('wait.machine_away', { machine, seen: toIso(seenAt) });
-}
-
-/** Stores the reason why a withdrawal waits. Writes only what is new. */
-function noteWaiting(app: App, tx: Tx, id: number, why: Value): void {
-  const row = withdrawalOf(tx, id);
-  const problem = messageOf(why);
-  if (row.state !== 'approved' || isDeepStrictEqual(row.problem, problem)) return;
-  saveWithdrawal(app, tx, { ...row, problem }, row.state);
 }
 
 async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {

@@ -131,6 +131,14 @@ export function expire(app: App, tx: Tx, row: WithdrawalRow): void {
   applyEvent(app, tx, row, 'expire', { reason: message('ended.expired'), deadline_at: null, problem: null });
 }
 
+/** Stores why an approved withdrawal waits. Writes only what is new. */
+export function noteWaiting(app: App, tx: Tx, id: number, why: Value): void {
+  const row = withdrawalOf(tx, id);
+  const problem = messageOf(why);
+  if (row.state !== 'approved' || isDeepStrictEqual(row.problem, problem)) return;
+  saveWithdrawal(app, tx, { ...row, problem }, row.state);
+}
+
 /** Stores why a version is not signed or not sent yet. Writes only what is new. */
 export function noteProblem(tx: Tx, { id, problem: was }: VersionRow, why: Value): void {
   const problem = messageOf(why);

@@ -12,7 +12,7 @@ import {
   versionsOf,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
-import type { Reader, Tx } from '../../store/store.ts';
+import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { unsettledFacts } from './facts.ts';
@@ -60,15 +60,12 @@ export async function send(app: App, chain: ChainRuntime, { spend, version }: Un
     return;
   }
   chain.endRefusal(version.id);
-  await app.store.write((tx) => recordSent(app, tx, version));
+  await app.store.write((tx) => {
+    noteSent(app, tx, version);
+    const paid = tx.all(paidBy, { version_id: version.id });
+    for (const row of paid.filter((one) => allows(one, 'send'))) applyEvent(app, tx, row, 'send');
+  });
   app.wake.chain(chain.key);
-}
-
-function recordSent(app: App, tx: Tx, version: VersionRow): void {
-  noteSent(app, tx, version);
-  for (const row of tx.all(paidBy, { version_id: version.id })) {
-    if (allows(row, 'send')) applyEvent(app, tx, row, 'send');
-  }
 }
 
 /**

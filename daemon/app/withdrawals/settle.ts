@@ -104,6 +104,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   if (seen && seen.version.sent_at === null) noteSent(app, tx, seen.version);
   const failed = spend.subject === null || decision.failed === null ? null : signed[decision.failed]!;
   if (failed && spend.forwards === null) haltPlan(app, tx, spend, `${failed.version.txid}`);
+  const named = paymentIn(spend, withdrawals);
   const among = new Set(signed.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
   const shown = decision.seen ?? decision.failed;
   for (const row of withdrawals) {
@@ -121,7 +122,10 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   }
   // the coins of what was given up are free for the other wallet
   const alarming = facts.isAbandoned ? [] : strange;
-  for (const txid of alarming) alertForeign(app, tx, spend, withdrawals, txid);
+  for (const txid of alarming) {
+    // one transaction may conflict with several payments
+    raiseOn(app, tx, spend.chain_key, `${txid} ${spend.id}`, 'withdrawal.conflict', { tx: txid, payment: named });
+  }
   if (decision.refusalsEnd) closeRefusals(app, tx, payment.versions);
   const { stored: state } = SPEND_STATES[decision.state];
   if (spend.state === state) return;
@@ -246,12 +250,8 @@ function keptOf(reader: Reader, { asset, fee_asset }: WithdrawalRow, { payer }: 
   return kept === null ? null : formatUnits(kept, assetOf(asset));
 }
 
-function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
-  const ids = withdrawals.map(({ id }) => id).join(', ');
-  const payment =
-    withdrawals.length > 0
-      ? message('payment.withdrawal', { ids })
-      : message('payment.own', { address: `${spend.subject}` });
-  // one transaction may conflict with several payments
-  raiseOn(app, tx, spend.chain_key, `${txid} ${spend.id}`, 'withdrawal.conflict', { tx: txid, payment });
-}
+/** A payment in words, by what it pays. */
+const paymentIn = ({ subject }: SpendRow, withdrawals: readonly WithdrawalRow[]): Message =>
+  withdrawals.length > 0
+    ? message('payment.withdrawal', { ids: withdrawals.map(({ id }) => id).join(', ') })
+    : message('payment.own', { address: `${subject}` });

@@ -276,10 +276,15 @@ function refused(app: App, tx: Tx, version: VersionRow, error: Rejected): void {
   const isTold = forwards !== null || areForwarded;
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
-    const isForwarded = row.state === 'approved' && row.approved_by === 'forward';
-    if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
-    else if (isForwarded) applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
-    else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
+    if (row.state !== 'approved') {
+      saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
+      continue;
+    }
+    const isForwarded = row.approved_by === 'forward';
+    const change = isForwarded
+      ? { reason: why, deadline_at: null }
+      : { problem: why, approved_by: null, approval: null };
+    applyEvent(app, tx, row, isForwarded ? 'reject' : 'return', change);
     if (isForwarded && error.code === 'signer.index') takeIndex(tx, row, Number(error.field), app.now());
   }
   if (error.code === 'signer.limit' || isTold) return;
