@@ -50,6 +50,7 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
   );
   const lacking = (id: number, of: AssetId): bigint =>
     view.settledOnly || of !== feeAsset ? (young().get(`${id} ${of}`) ?? 0n) : 0n;
+  const targetOf = (own: OwnAddress) => ownTarget(reader, chain.key, own);
   const at = (target: OwnAddressRow): AddressFunds => {
     const units: { [of in AssetId]?: bigint } = {};
     const unconfirmed: { [of in AssetId]?: bigint } = {};
@@ -73,7 +74,7 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
         .map(at)
         .filter(({ units, unconfirmed }) => (units[asset] ?? 0n) + (unconfirmed?.[asset] ?? 0n) > 0n),
     balance(own: OwnAddress): AddressFunds {
-      const target = ownTarget(reader, chain.key, own);
+      const target = targetOf(own);
       if (target?.account_id !== account.id) throw new Rejected('spend.gone', 'This is no address of the account');
       return at(target);
     },
@@ -82,7 +83,7 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
       // what another program sent before the account came here is not in the books
       if (used === 0n || reader.get(accountById, { id: account.id })?.gap !== null) return false;
       if (nextNonce(reader, chain, own.address, used - 1n) >= used) return false;
-      const target = ownTarget(reader, chain.key, own);
+      const target = targetOf(own);
       const debits = target ? reader.all(debitsOfTarget, { target_id: target.id, asset: feeAsset }) : [];
       const sent = new Set(debits.flatMap(({ kind, txid }) => (kind === 'fee' ? [txid] : [])));
       const lacks = !debits.some(isAdopted) && BigInt(sent.size) < used;

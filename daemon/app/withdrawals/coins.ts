@@ -45,8 +45,8 @@ export function spendableCoins(
   }
   const coins: Coins = { plain: [], undecided: [], change: [] };
   for (const row of reader.all(coinsOf, { account_id: account.id, asset, limit: COINS_READ_MAX })) {
-    if (reserved.has(row.outpoint) || !isRipe(row, tip)) continue;
     const coin = coinFrom(row, tip);
+    if (reserved.has(row.outpoint) || !isRipe(row, coin)) continue;
     if (coin.confirmations === 0) {
       if (!settledOnly && isSoleChange(reader, chain, row.txid)) coins.change.push(coin);
     } else if (!settledOnly || row.confirmed || row.own_change) {
@@ -56,10 +56,9 @@ export function spendableCoins(
   return coins;
 }
 
-/** Whether the chain's state of a coin allows spending it; our own change also before it confirms. */
-function isRipe(row: CoinRow, tip: number): boolean {
-  const depth = row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1);
-  return !row.locked && depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
+/** Whether a coin may be spent at its depth; our own change also before it confirms. */
+function isRipe({ locked, own_change, maturity }: CoinRow, { confirmations }: Coin): boolean {
+  return !locked && confirmations >= Math.max(own_change ? 0 : 1, maturity);
 }
 
 /** The coin of an outpoint, spent or not; undefined if it is not ours. */

@@ -225,11 +225,11 @@ export function replaceFacts(reader: Reader, chain: ChainRuntime, spend: SpendRo
     facts: {
       signed,
       isSigning: facts.isPlanned && !isOutside,
-      isRefused: isRefused(chain, signed),
       hasKeys: keys !== null,
       hasDescendant: signed.some(
         ({ version, lack }) => lack === null && hasDescendant(reader, chain, `${version.txid}`),
       ),
+      isRefused: isRefused(chain, signed),
     },
   };
 }

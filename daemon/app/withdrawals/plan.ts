@@ -100,6 +100,7 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
   needKnownSpends(app.store, chain, account.id, asset);
   const change = await nextChange(app, holder);
   const conflictKeys = keysOf(app.store, holder, wanted);
+  const tipHeight = tipHeightOf(app.store, chain);
   const { payouts, feeRate, feeMax, feeMin = 0n, parents, from, replaced, inputsMax = null } = wanted;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
@@ -114,8 +115,8 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
     ...(parents ? { parents } : {}),
     ...(from ? { from } : {}),
     ...(replaced ? { replaced } : {}),
-    holdings: holdingsFor(app.store, holder, { ...wanted, conflictKeys }),
-    tipHeight: tipHeightOf(app.store, chain),
+    holdings: holdingsFor(app.store, holder, { ...wanted, conflictKeys }, tipHeight),
+    tipHeight,
   };
   const plan = await chain.spending.plan(request, () => chain.limit(PLAN_TIMEOUT_MS));
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
@@ -136,12 +137,16 @@ function keysOf(
  * The holdings that a planner may spend. Throws `Rejected` if a coin that the payment names does not exist, or is being
  * spent.
  */
-function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: PlanRequest): Holdings {
-  const tip = tipHeightOf(reader, chain);
+function holdingsFor(
+  reader: Reader,
+  { chain, account, asset }: Holder,
+  wanted: PlanRequest,
+  tipHeight: number,
+): Holdings {
   const coin = (outpoint: string): Coin => {
     const row = coinAt(reader, chain, outpoint);
     if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
-    return coinFrom(row, tip);
+    return coinFrom(row, tipHeight);
   };
   const coins = (): Coin[][] => tiers().map((tier) => tier.filter(({ outpoint }) => !required.has(outpoint)));
   const required = new Set(wanted.conflictKeys);

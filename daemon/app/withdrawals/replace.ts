@@ -171,7 +171,7 @@ async function replacement(
   }
   const concerned = pays.length > 0 ? pays : [row];
   const isSweep = pays.some(({ sweep }) => sweep);
-  const planned = await prepare(app, holder, {
+  const wanted: PlanRequest = {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
     spendId: open.spend.id,
@@ -182,7 +182,8 @@ async function replacement(
     settledOnly: pays.some(({ approved_by }) => isUnasked(approved_by)),
     ...(await outbidding(holder, open, feeRate)),
     feeMax: feeMaxOf(concerned),
-  });
+  };
+  const planned = await prepare(app, holder, wanted);
   return { holder, row, open, pays, concerned, planned };
 }
 
