@@ -1,5 +1,5 @@
 /**
- * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
+ * One pass over a chain's withdrawals: begins the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
 import { toIso } from '../../domain/calendar.ts';
