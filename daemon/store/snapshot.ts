@@ -189,11 +189,14 @@ export function addressSamples(source: Source): AddressSample[] {
 /** An address that the payer of an open invoice sees. `key`, `idx`: of the account that gives it, and its place; null: there is none. */
 export type ShownAddress = { slug: string; chain_key: string; address: string; key: string | null; idx: number | null };
 
-/** The addresses on the pages of open invoices. They are stored beside those that were derived. */
+/**
+ * The addresses on the pages of open invoices, and those to which a payer can return there. They are stored beside those that were
+ * derived.
+ */
 export const shownAddresses = (source: Source): ShownAddress[] =>
   reading(source, (db) => {
     const hasFormer = db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'former_target'`).get() !== undefined;
-    const former = 'UNION ALL SELECT invoice_id, chain_key, target_id, address FROM former_target WHERE open = 1';
+    const former = 'UNION ALL SELECT invoice_id, chain_key, target_id, address FROM former_target';
     return db
       .prepare(
         `SELECT slug, shown.chain_key, shown.address, key, idx FROM
@@ -204,6 +207,29 @@ export const shownAddresses = (source: Source): ShownAddress[] =>
       )
       .all() as ShownAddress[];
   });
+
+/** An address that is not given out yet, and its account. */
+export type ReadyAddress = StoredAccount & { idx: number; address: string };
+
+export const readyAddresses = (source: Source): ReadyAddress[] =>
+  reading(source, (db) =>
+    db
+      .prepare(
+        `SELECT account.chain_key, account_no, key, idx, address FROM target JOIN account ON account.id = target.account_id
+           JOIN business ON business.id = account.business_id
+         WHERE target.invoice_id IS NULL AND branch = 0 ORDER BY account.id, idx`,
+      )
+      .all(),
+  ) as ReadyAddress[];
+
+/**
+ * Triggers and views: "trigger NAME". No release makes any. They change by themselves what a service stores and reads, the addresses of
+ * payers among it.
+ */
+export const actorsIn = (source: Source): string[] =>
+  reading(source, (db) =>
+    db.prepare(`SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view')`).pluck().all(),
+  ) as string[];
 
 /** Faults that SQLite's check and the sums find; empty if there are none. Reads the whole database. */
 export function storeProblems(source: Source): string[] {

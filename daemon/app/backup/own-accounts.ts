@@ -4,6 +4,7 @@ import type { ChainId, Network } from '../../domain/assets.ts';
 import { type AccountKey, isWatchOnly } from '../../domain/chain.ts';
 import {
   accountsIn,
+  readyAddresses,
   type ShownAddress,
   type Source,
   type StoredAccount,
@@ -47,7 +48,26 @@ export function compareAccounts(database: Source, words: Pick<OpenedBackup, 'acc
   return compared;
 }
 
-/** Whether the account of an open invoice gives the address that its payer sees. `keys`: those that were read, by their text. */
+/** The addresses that a restored database would give out next, and that their accounts do not give. */
+export function foreignReady(database: Source): string[] {
+  const keys = new Map<string, AccountKey>();
+  return readyAddresses(database).flatMap(({ key: text, idx, address, ...account }) => {
+    const [network, chain] = placeOf(account);
+    if (network === 'sandbox') return [];
+    const own = ownAddress(keyFrom(text, keys), chain, network, idx);
+    const isOwn = comparable(address, chain, network) === comparable(own, chain, network);
+    return isOwn ? [] : [`${nameOf(account)} would give out ${address}, and its address ${idx} is ${own}`];
+  });
+}
+
+/** `keys`: those that were read, by their text. */
+function keyFrom(text: string, keys: Map<string, AccountKey>): AccountKey {
+  const key = keys.get(text) ?? keyOf({ key: text });
+  keys.set(text, key);
+  return key;
+}
+
+/** Whether the account of an open invoice gives the address that its payer sees. `keys`: of `keyFrom`. */
 function shownProblem(
   { slug, address, key: text, idx, ...place }: ShownAddress,
   keys: Map<string, AccountKey>,
@@ -56,9 +76,7 @@ function shownProblem(
   if (network === 'sandbox') return [];
   const foreign = `invoice ${slug} shows ${address}`;
   if (text === null || idx === null) return [`${foreign}, which no account gives`];
-  const key = keys.get(text) ?? keyOf({ key: text });
-  keys.set(text, key);
-  const own = ownAddress(key, chain, network, idx);
+  const own = ownAddress(keyFrom(text, keys), chain, network, idx);
   const isOwn = comparable(address, chain, network) === comparable(own, chain, network);
   return isOwn ? [] : [`${foreign}, and its account gives ${own}`];
 }

@@ -14,7 +14,7 @@ import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
 import { takeLock } from '../../store/lock.ts';
-import { settle, storeProblems } from '../../store/snapshot.ts';
+import { actorsIn, settle, storeProblems } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
 import type { BackupSecret, OpenedBackup } from '../../wallet/backup-key.ts';
 import { type BackupPass, needOwnPass } from '../../wallet/backup-pass.ts';
@@ -26,9 +26,11 @@ import { beginQuarantine } from '../recovery/begin-quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { RESTORE_WORK } from './leftovers.ts';
 import { Manifest } from './make.ts';
-import { compareAccounts } from './own-accounts.ts';
+import { compareAccounts, foreignReady } from './own-accounts.ts';
 
 export const VAULT = 'vault';
+const THIEF =
+  'A thief in the service may have put his own into this backup, and payers would pay him: take an older one';
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
 
@@ -122,6 +124,7 @@ export async function restoreBackup(
     const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
+    needNoActor(join(work, DATABASE));
     if (!words) needNoWallet(await hasWallet(join(work, VAULT)));
     const unproved = words ? needOwnAccounts(join(work, DATABASE), words, others) : [];
     await quarantine(work, manifest, now, jump);
@@ -131,11 +134,18 @@ export async function restoreBackup(
   });
 }
 
+/** Throws `Rejected('backup.damaged')` for a database that would change by itself what the restored service stores. */
+export function needNoActor(database: string): void {
+  const [actor] = actorsIn(database);
+  if (actor === undefined) return;
+  throw new Rejected('backup.damaged', `The database has the ${actor}, and no release makes any. ${THIEF}`);
+}
+
 /** The accounts that the words do not prove. Throws `Rejected('backup.words')` for one that they contradict, unless `others` are taken. */
 function needOwnAccounts(database: string, words: Words, others: boolean): string[] {
   const { foreign, imported, watchOnly } = compareAccounts(database, words);
   if (foreign.length > 0 && !others) {
-    const text = `${foreign[0]}. A thief in the service may have put his own into this backup, and payers would pay him: take an older one. If the service had other words before, and you know this account, add --other-accounts`;
+    const text = `${foreign[0]}. ${THIEF}. If the service had other words before, and you know this account, add --other-accounts`;
     throw new Rejected('backup.words', text);
   }
   return [...foreign, ...watchOnly, ...imported];
@@ -225,7 +235,10 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   }
 }
 
-/** Begins the quarantine in a copied database, which gets the present schema. Throws `Rejected('store.newer')`. */
+/**
+ * Begins the quarantine in a copied database, which gets the present schema. Throws `Rejected`: `store.newer`, and `backup.words` where
+ * an address that it would give out after that is not of its account: those that were ready are skipped, unless it says otherwise.
+ */
 export async function quarantine(
   folder: string,
   made: Pick<Manifest, 'made_at'>,
@@ -241,6 +254,8 @@ export async function quarantine(
   // on a full disk the quarantine may still be in the log alone
   settle(join(folder, DATABASE));
   await rm(join(folder, 'lock'), { force: true });
+  const [foreign] = foreignReady(join(folder, DATABASE));
+  if (foreign !== undefined) throw new Rejected('backup.words', `${foreign}. ${THIEF}`);
 }
 
 /** Makes all earlier approvals and grants invalid, in case somebody kept them. */

@@ -10,6 +10,7 @@ import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import {
   type AddressSample,
+  actorsIn,
   addressSamples,
   copyProblems,
   type Source,
@@ -42,6 +43,7 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: Stor
     if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
       problems.push('the database does not hold what the backup says of it');
     }
+    problems.push(...actorsIn(database).map((actor) => `the database has the ${actor}, and no release makes any`));
     const { samples, foreign, watchOnly } = addressProblems(database, words);
     problems.push(...foreign);
     const compared = live === null ? { problems: [], newer: [] } : compareWithLive(manifest, live);

@@ -121,6 +121,15 @@ describe('the pass of a backup', () => {
     expect(report.problems).toEqual(['regtest:LTC account 0: the words give another account']);
   });
 
+  it('is not made for a backup that would change by itself what the service stores', async () => {
+    const db = new Database(join(server, 'countinghouse.db'));
+    db.exec(`CREATE TRIGGER theirs AFTER INSERT ON payment BEGIN UPDATE payment SET address = 'x'; END`);
+    db.close();
+    const { report, pass } = await passed(await backedUp('a.backup'));
+    expect(pass).toBeNull();
+    expect(report.problems).toEqual(['the database has the trigger theirs, and no release makes any']);
+  });
+
   it('is neither made nor taken for a backup with a wallet in it', async () => {
     cpSync(join(home, 'vault'), join(server, 'vault'), { recursive: true });
     const file = await backedUp('with-wallet.backup');

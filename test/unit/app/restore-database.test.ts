@@ -215,6 +215,15 @@ it.each<[what: string, code: string, text: RegExp, prepare: () => void]>([
     () => change((db) => db.exec(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '')`)),
   ],
   [
+    'a trigger, which could show payers another address',
+    'backup.damaged',
+    /the trigger theirs/,
+    () =>
+      change((db) =>
+        db.exec(`CREATE TRIGGER theirs AFTER INSERT ON payment BEGIN UPDATE payment SET address = 'x'; END`),
+      ),
+  ],
+  [
     'a wrong sum',
     'backup.damaged',
     /the balance says 5 LTC/,

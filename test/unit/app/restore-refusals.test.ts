@@ -123,7 +123,11 @@ it('an open invoice that shows the address of somebody else, in any family', asy
 });
 
 /** Inserts a row whose other columns are empty. */
-function insert(db: Database.Database, table: string, row: Readonly<Record<string, string | number>>): void {
+function insert(
+  db: Database.Database,
+  table: string,
+  row: Readonly<Record<string, string | number | Uint8Array>>,
+): void {
   const columns = db.pragma(`table_info(${table})`) as { name: string; type: string; notnull: number; pk: number }[];
   const empty = columns
     .filter(({ notnull, pk }) => notnull === 1 && pk === 0)
@@ -131,6 +135,16 @@ function insert(db: Database.Database, table: string, row: Readonly<Record<strin
   const all = { ...Object.fromEntries(empty), ...row };
   const names = Object.keys(all);
   db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `@${name}`)})`).run(all);
+}
+
+/** A backup of the data after a change of it. */
+async function backedUpAs(name: string, change: (db: Database.Database) => void): Promise<void> {
+  const dataDir = join(root, 'first');
+  const db = new Database(join(dataDir, 'countinghouse.db'));
+  change(db);
+  db.close();
+  file = join(root, `${name}.backup`);
+  await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
 }
 
 /** A backup of the data with one open invoice, whose payer sees `address` for the first address of the account. */
@@ -148,6 +162,69 @@ async function backedUpShowing(chain: ChainId, address: string): Promise<void> {
   file = join(root, `${chain}-${address}.backup`);
   await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
 }
+
+it('an address of somebody else that a coin which the payer left before goes back to', async () => {
+  const own = await keyOf(WORDS, 'ETH');
+  await backedUpWith({ LTC: await keyOf(WORDS, 'LTC'), ETH: own });
+  await backedUpShowing('LTC', ownAddress(await keyOf(WORDS, 'LTC'), 'LTC', 'regtest', 0));
+  const theirs = ownAddress(await keyOf(OTHER, 'ETH'), 'ETH', 'regtest', 0);
+  await backedUpAs('left', (db) => {
+    const account = db.prepare(`SELECT id FROM account WHERE chain_key = 'regtest:ETH'`).pluck().get() as number;
+    db.prepare('UPDATE account SET next_index = 1 WHERE id = ?').run(account);
+    const place = { chain_key: 'regtest:ETH', address: theirs };
+    insert(db, 'target', { id: 2, account_id: account, idx: 0, invoice_id: 1, ...place });
+    // as of an invoice that was decided
+    insert(db, 'former_target', { invoice_id: 1, target_id: 2, asset: 'ETH', open: 0, ...place });
+  });
+  expect(await restored(join(root, 'second'))).toMatchObject({
+    code: 'backup.words',
+    message: expect.stringContaining(`invoice shown shows ${theirs}`),
+  });
+});
+
+it('an address of somebody else that would be given out next, in a range that is called skipped already', async () => {
+  const other = await keyOf(OTHER, 'LTC');
+  await backedUpWith({ LTC: await keyOf(WORDS, 'LTC') });
+  await backedUpAs('ready', (db) => {
+    const account = db.prepare('SELECT id FROM account').pluck().get() as number;
+    db.prepare('UPDATE account SET next_index = 2').run();
+    for (const idx of [0, 1]) {
+      const theirs = ownAddress(other, 'LTC', 'regtest', idx);
+      insert(db, 'target', {
+        account_id: account,
+        chain_key: 'regtest:LTC',
+        idx,
+        address: theirs,
+        script: Buffer.from([idx]),
+      });
+    }
+    db.prepare('UPDATE target SET invoice_id = NULL').run();
+    insert(db, 'skipped', { account_id: account, branch: 0, from_index: 0, to_index: 60, reached: 0 });
+  });
+  expect(await restored(join(root, 'second'))).toMatchObject({
+    code: 'backup.words',
+    message: expect.stringContaining(`regtest:LTC account 0 would give out ${ownAddress(other, 'LTC', 'regtest', 0)}`),
+  });
+});
+
+it('a database that changes by itself what the service stores', async () => {
+  for (const statement of [
+    `CREATE TRIGGER theirs AFTER INSERT ON payment BEGIN UPDATE payment SET address = 'x'; END`,
+    'CREATE VIEW theirs AS SELECT * FROM payment',
+  ]) {
+    const [, kind = ''] = statement.split(' ');
+    await backedUpAs(kind, (db) => db.exec(statement));
+    const into = join(root, `with-${kind}`);
+    expect(await restored(into)).toMatchObject({
+      code: 'backup.damaged',
+      message: expect.stringContaining(`${kind.toLowerCase()} theirs`),
+    });
+    expect(readdirSync(into)).toEqual(['lock']);
+    const db = new Database(join(root, 'first', 'countinghouse.db'));
+    db.exec(`DROP ${kind} theirs`);
+    db.close();
+  }
+});
 
 it('tells of accounts that no words can prove', async () => {
   const watched = { ...(await keyOf(OTHER, 'LTC')), watch: { form: 'p2wpkh', origin: null } } as AccountKey;
