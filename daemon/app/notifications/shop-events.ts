@@ -29,7 +29,9 @@ import {
   insertDelivery,
   insertEndpoint,
   insertShopEvent,
+  lastWaiting,
   oldEvents,
+  putOffBehind,
   updateDelivery,
   updateEndpoint,
 } from '../../store/queries/shop-events.ts';
@@ -89,7 +91,10 @@ function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: s
     body: JSON.stringify({ type, timestamp: toIso(now), network, data: data() }),
     created_at: now,
   });
-  for (const { id } of wanting) tx.run(insertDelivery, { event_id: event.id, endpoint_id: id, subject, due_at: now });
+  for (const { id: endpoint_id } of wanting) {
+    const before = tx.get(lastWaiting, { endpoint_id, subject });
+    tx.run(insertDelivery, { event_id: event.id, endpoint_id, subject, due_at: Math.max(now, before?.due_at ?? now) });
+  }
   tx.afterCommit(() => app.wake.shopEvents());
 }
 
@@ -191,8 +196,9 @@ export function recordDelivery(app: App, tx: Tx, id: number, { status, error, ji
   const wait = WAITS_MS[attempts - 1];
   const state = done ? 'delivered' : wait === undefined ? 'failed' : 'waiting';
   // up to a tenth later, so that simultaneous failures are not repeated at the same time
-  const due_at = now + Math.round((wait ?? 0) * (1 + jitter / 10));
+  const due_at = state === 'waiting' ? now + Math.round((wait ?? 0) * (1 + jitter / 10)) : now;
   tx.run(updateDelivery, { id, state, attempts, due_at, status, error, attempted_at: now });
+  tx.run(putOffBehind, { id, endpoint_id: delivery.endpoint_id, subject: delivery.subject, due_at });
   const failing_since = done ? null : (endpoint.failing_since ?? now);
   const why =
     status === GONE

@@ -51,6 +51,32 @@ export const insertDelivery = statement(
     }),
 );
 
+/** The last one of a subject that waits. */
+export const lastWaiting = statement((p: { endpoint_id: number; subject: string }) =>
+  sqlite
+    .selectFrom('event_delivery')
+    .select('due_at')
+    .where('state', '=', sql.lit('waiting'))
+    .where('endpoint_id', '=', p.endpoint_id)
+    .where('subject', '=', p.subject)
+    .orderBy('id', 'desc')
+    .limit(sql.lit(1)),
+);
+
+/**
+ * Has those of a subject that wait for another one wait for its time, too. Of an endpoint that takes nothing for a day, they would be
+ * looked at whenever something is due.
+ */
+export const putOffBehind = statement((p: { id: number; endpoint_id: number; subject: string; due_at: number }) =>
+  sqlite
+    .updateTable('event_delivery')
+    .set({ due_at: p.due_at })
+    .where('state', '=', sql.lit('waiting'))
+    .where('endpoint_id', '=', p.endpoint_id)
+    .where('subject', '=', p.subject)
+    .where('id', '>', p.id),
+);
+
 /** The events of an endpoint that are due between two times: of each subject the oldest waiting one. */
 export const dueDeliveries = statement((p: { endpoint_id: number; from: number; until: number; limit: number }) =>
   sqlite
