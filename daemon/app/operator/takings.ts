@@ -6,13 +6,16 @@
 import type { AssetId } from '../../domain/assets.ts';
 import { dayBounds, dayOf } from '../../domain/calendar.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
-import { creditsBetween, newestCredit } from '../../store/queries/operator.ts';
+import { type CreditRow, unconfirmedCredits } from '../../store/queries/credits.ts';
+import { takingsByTime } from '../../store/queries/ledger.ts';
 import { refundsSince } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { leftAt } from '../books/taxed.ts';
 import type { Business } from '../shops/directory.ts';
 
 const CREDITS_PER_SLICE = 1_000;
+/** A block's time may be so much before its deposit was seen; it is two hours where clocks are right. */
+const BLOCK_EARLIER_MS_MAX = MS_PER_DAY;
 /** Sums of earlier days are kept between calls. */
 const FRESH_DAYS = 3;
 const KEPT_MS = 600_000;
@@ -40,23 +43,39 @@ function dayText(at: number, timeZone: string): string {
   return `${year}-${two(month)}-${two(day)}`;
 }
 
-/** Sums deposits first seen at or after `from`, newest first, a slice at a time. */
+type Deposit = Pick<CreditRow, 'id' | 'account_id' | 'asset' | 'usd_value' | 'first_seen_at' | 'claim' | 'confirmed'>;
+
+/** Pages of the deposits first seen at or after `from`, and of some before: those in blocks, and unconfirmed ones. */
+async function* depositsSince({ store, chains }: App, from: number): AsyncGenerator<readonly Deposit[]> {
+  const limit = CREDITS_PER_SLICE;
+  for (let last = { at: from - BLOCK_EARLIER_MS_MAX, id: 0 }, full = true; full; ) {
+    const rows = store.all(takingsByTime, { ...last, limit });
+    yield rows;
+    const { at, id } = rows.at(-1) ?? last;
+    last = { at, id };
+    full = rows.length === limit;
+  }
+  for (const { key: chain_key } of chains.all()) {
+    for (let after = 0, full = true; full; ) {
+      const rows = store.all(unconfirmedCredits, { chain_key, after, limit });
+      yield rows;
+      after = rows.at(-1)?.id ?? after;
+      full = rows.length === limit;
+    }
+  }
+}
+
+/** Sums deposits first seen at or after `from`. */
 async function read(app: App, business: Business, from: number): Promise<Pick<Cache, 'days' | 'unvalued'>> {
   const accounts = new Set(app.directory.accounts().flatMap((one) => (one.businessId === business.id ? [one.id] : [])));
   const days = new Map<string, Day>();
   let unvalued = 0;
-  let below = (app.store.get(newestCredit, {})?.id ?? 0) + 1;
-  while (below > 1) {
-    const rows = app.store.all(creditsBetween, { from: Math.max(1, below - CREDITS_PER_SLICE), below });
-    for (const row of rows) {
-      if (row.first_seen_at < from || !accounts.has(row.account_id)) continue;
-      if (row.claim !== 'invoice' || !row.confirmed || row.gone) continue;
-      if (row.usd_value === null) unvalued++;
-      else add(days, dayText(row.first_seen_at, business.timeZone), row.asset, row.usd_value, 1);
+  for await (const rows of depositsSince(app, from)) {
+    for (const { account_id, claim, confirmed, first_seen_at, usd_value, asset } of rows) {
+      if (first_seen_at < from || !accounts.has(account_id) || claim !== 'invoice' || !confirmed) continue;
+      if (usd_value === null) unvalued++;
+      else add(days, dayText(first_seen_at, business.timeZone), asset, usd_value, 1);
     }
-    // ids follow the time in which deposits were stored: a whole slice from before ends the search
-    if (rows.length > 0 && rows.every(({ first_seen_at }) => first_seen_at < from)) break;
-    below -= CREDITS_PER_SLICE;
     await new Promise(setImmediate);
   }
   return { days, unvalued };

@@ -37,6 +37,20 @@ export const creditsByTime = statement((p: { at: number; id: number; limit: numb
     .limit(p.limit),
 );
 
+/** Of the same credits, what takings need. */
+export const takingsByTime = statement((p: { at: number; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['id', 'account_id', 'asset', 'usd_value', 'first_seen_at', 'claim', 'confirmed', at.as('at')])
+    .where('block_height', 'is not', null)
+    .where('gone', '=', NO)
+    .where(at, '>=', p.at)
+    .where(sql<boolean>`(${at}, id) > (${p.at}, ${p.id})`)
+    .orderBy(at)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
 type Units = { at: number; id: number; until: number; limit: number };
 
 /** Of the same credits before another time, what a balance needs. */

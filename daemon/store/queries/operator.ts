@@ -228,15 +228,5 @@ export const newestCredit = statement((_: Record<never, never>) =>
   sqlite.selectFrom('credit').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/** The credits that count as takings, with ids from one up to below another, newest first. */
-export const creditsBetween = statement((p: { from: number; below: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .select(['id', 'account_id', 'asset', 'usd_value', 'first_seen_at', 'claim', 'confirmed', 'gone'])
-    .where('id', '>=', p.from)
-    .where('id', '<', p.below)
-    .orderBy('id', 'desc'),
-);
-
 /** The item of the inbox that a deposit is. */
 export const inboxOfCredit = find('inbox', 'credit_id');

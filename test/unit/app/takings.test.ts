@@ -1,6 +1,7 @@
 /** Takings are those of the days and months asked for, each of them whole. */
 import { beforeEach, expect, it } from 'vitest';
 import { takings } from '../../../daemon/app/operator/takings.ts';
+import { creditById, insertCredit } from '../../../daemon/store/queries/credits.ts';
 import { Bench, HOUR } from './bench.ts';
 
 const DAY = 24 * HOUR;
@@ -41,4 +42,23 @@ it('of days that were asked for before are no others', async () => {
     ['2026-01-03', 1],
     ['2026-01-01', 1],
   ]);
+});
+
+it('are those of before a past that was read since, with more deposits than are read at once', async () => {
+  await pays();
+  const paid = bench.app.store.get(creditById, { id: 1 })!;
+  await bench.app.store.write((tx) => {
+    const past = { block_time: bench.at - 400 * DAY, first_seen_at: bench.at - 400 * DAY, claim: null };
+    for (let n = 0; n < 2_000; n++) tx.run(insertCredit, { ...paid, ...past, outpoint: `past:${n}`, txid: `past${n}` });
+  });
+  expect(await of('month', 1)).toEqual([['2026-01', 1]]);
+});
+
+it('are those of unconfirmed money, too, where it is allowed to count', async () => {
+  await pays();
+  await bench.app.store.write((tx) => {
+    const paid = { ...tx.get(creditById, { id: 1 })!, outpoint: 'unconfirmed:0', txid: 'unconfirmed' };
+    tx.run(insertCredit, { ...paid, block_height: null, block_hash: null, block_time: null });
+  });
+  expect(await of('day', 1)).toEqual([['2026-01-01', 2]]);
 });
