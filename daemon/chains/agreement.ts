@@ -17,7 +17,7 @@ import type { Endpoint, Endpoints } from './endpoints.ts';
 const ASK_MS = 5_000;
 /** Others are silent for so long before one endpoint's word counts about a small fact without a proof. */
 const ALONE_AFTER_MS = 120_000;
-/** A limit above a flood of small payments for a large invoice, which all wait while no other operator answers. */
+/** A limit above a flood of small payments for a large invoice, or of such without a proof: all wait while no other operator answers. */
 const HELD_MAX = 20_000;
 const RETRY_SECONDS = 60;
 
@@ -117,7 +117,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       for (const fact of facts) {
         const { id, block } = fact;
         const isLarge = this.#isLarge(fact);
-        const isClear = !isLarge && (this.#isProved(fact) || this.#held.size >= HELD_MAX);
+        const isClear = !isLarge && this.#isProved(fact);
         if (block === null || this.#endpoints.operators < 2 || isClear) {
           // what was said of another block before, this one disproves
           if (block !== null) this.#held.delete(id);
@@ -134,7 +134,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     if (this.#waiting() > HELD_MAX) {
       // the step is made again
       for (const id of fresh) this.#held.delete(id);
-      throw new Unavailable('Too many large payments wait for an endpoint of another operator', RETRY_SECONDS);
+      throw new Unavailable('Too many payments wait for an endpoint of another operator', RETRY_SECONDS);
     }
     for (const [id, { fact, isAgreed }] of this.#held) {
       if (isAgreed) told.set(id, fact);

@@ -62,10 +62,20 @@ it('keeps what waits when too many large payments come at once', async () => {
   const { judge } = agreeing(known);
   expect(await judge([fact(100n, 9)])).toEqual([[100n, null]]);
   const flood = Array.from({ length: 20_001 }, (_, i) => ({ ...fact(100n, 8), id: `${i}` }));
-  await expect(judge(flood)).rejects.toThrow('Too many large payments');
+  await expect(judge(flood)).rejects.toThrow('Too many payments wait');
   expect(await judge([])).toEqual([[100n, null]]);
   known.add('block 8');
   expect(await judge(flood)).toHaveLength(20_002);
+});
+
+it('counts nothing small without a proof by one word, however much else waits', async () => {
+  const { judge } = agreeing(new Set());
+  const invented = Array.from({ length: 20_000 }, (_, i) => ({ ...fact(50n, 3), id: `${i}` }));
+  const first = await judge(invented);
+  expect(first.every(([, height]) => height === null)).toBe(true);
+  await expect(judge([{ ...fact(60n, 3), id: 'one more' }])).rejects.toThrow('Too many payments wait');
+  // what a block proves needs nobody
+  expect((await judge([fact(70n, 9)]))[0]).toEqual([70n, 9]);
 });
 
 it('forgets a block that left the chain, but none because the past is read meanwhile', async () => {
