@@ -29,6 +29,9 @@ export const nothingSent = (): Outflow => ({ spends: [], debits: [] });
 /** The transfer of a known token that a transaction asks for. */
 type EventQuery = { contract: string; to: Uint8Array };
 
+/** An event of a receipt. `place`: among its events. */
+type Transferred = { place: number; token: Token; recipient: Uint8Array; units: bigint };
+
 /** Reads transactions that left addresses of ours. */
 export class OutgoingReader {
   readonly #native: AssetId;
@@ -64,15 +67,11 @@ export class OutgoingReader {
       debit('0', this.#kindTo(target, bytesOf(sending.to)), this.#native, sending.value);
     }
     const asked = isSender ? this.#askedOf(sending) : null;
-    for (const [place, log] of receipt.logs.entries()) {
-      const token = this.#tokens.get(log.contract);
-      if (!token || !isTransfer(log)) continue;
-      const [sender, recipient] = partiesOf(log);
-      if (!isSame(sender, target.script)) continue;
+    for (const { place, token, recipient, units } of this.#transfersFrom(target, receipt, asked)) {
       // a token may keep a part of what it was asked to transfer
-      const isKept = asked !== null && log.contract === asked.contract && !isSame(recipient, asked.to);
+      const isKept = token.contract === asked?.contract && !isSame(recipient, asked.to);
       const kind = this.#kindTo(target, recipient);
-      debit(`${place + 1}`, isKept && kind === 'paid' ? 'fee' : kind, token.asset, BigInt(log.data));
+      debit(`${place + 1}`, isKept && kind === 'paid' ? 'fee' : kind, token.asset, units);
     }
     return sent;
   }
@@ -80,7 +79,27 @@ export class OutgoingReader {
   /** Whether a transaction of the target's had no effect but its fee. */
   hasFailed({ target, receipt, sending }: Outgoing): boolean {
     const asked = this.#askedOf(sending);
-    return !receipt.succeeded || (asked !== null && arrivedOf(receipt, target, asked) === 0n);
+    if (!receipt.succeeded || asked === null) return !receipt.succeeded;
+    return !this.#transfersFrom(target, receipt, asked).some(
+      ({ token, recipient, units }) => token.contract === asked.contract && isSame(recipient, asked.to) && units > 0n,
+    );
+  }
+
+  /**
+   * The events by which known tokens left the target. A token that was replaced passes its calls on to a new contract, as Tether's can
+   * on Ethereum: then the events of that one stand for its own. It asks nobody else.
+   */
+  #transfersFrom({ script }: ListedScript, { logs }: Receipt, asked: EventQuery | null): Transferred[] {
+    const own = logs.flatMap((log, place) => {
+      if (!isTransfer(log)) return [];
+      const [sender, recipient] = partiesOf(log);
+      return isSame(sender, script) ? [{ place, contract: log.contract, recipient, units: BigInt(log.data) }] : [];
+    });
+    const successorOf = own.some(({ contract }) => contract === asked?.contract) ? undefined : asked?.contract;
+    return own.flatMap(({ contract, ...one }) => {
+      const token = this.#tokens.get(contract) ?? this.#tokens.get(successorOf ?? '');
+      return token ? [{ ...one, token }] : [];
+    });
   }
 
   /** The amounts at stake in a transaction of the target's: what it moves, and its fee. */
@@ -101,15 +120,6 @@ export class OutgoingReader {
     const isKnown = to !== null && this.#tokens.has(to);
     return isKnown && transfer && transfer.units > 0n ? { contract: to, to: transfer.to } : null;
   }
-}
-
-/** The units that a recipient got of a token, by the events of a receipt. */
-function arrivedOf({ logs }: Receipt, from: ListedScript, { contract, to }: EventQuery): bigint {
-  return logs.reduce((sum, log) => {
-    if (log.contract !== contract || !isTransfer(log)) return sum;
-    const [sender, recipient] = partiesOf(log);
-    return isSame(sender, from.script) && isSame(recipient, to) ? sum + BigInt(log.data) : sum;
-  }, 0n);
 }
 
 const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
