@@ -15,6 +15,8 @@ import type { Token } from './params.ts';
 
 /** Addresses that are read together. */
 const PAGE = 250;
+/** Operators that must call an address unused, where as many answer. */
+const WITNESSES = 2;
 const RETRY_SECONDS = 60;
 
 type Parts = {
@@ -54,27 +56,32 @@ export class EvmBalances implements BalancesSource {
   }
 
   /**
-   * The addresses that hold something or have sent a transaction. Only a transaction from an address can empty it, so
-   * no used address is missed.
+   * The addresses that hold something or have sent a transaction, by the word of one of two operators: what a search calls unused is
+   * watched by nobody. Only a transaction from an address can empty it, so no used address is missed.
    */
   async areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
     const addresses = scripts.map(hexOfScript);
-    const used = await this.#endpoints.first(async (endpoint) => {
-      const tip = await endpoint.head(signal);
-      const contracts = this.#tokens.map(({ contract }) => contract);
-      const told = await endpoint.usedAmong(contracts, addresses, tip, signal);
-      if (told) return told;
-      const answers = [await endpoint.nonces(addresses, signal), await endpoint.balances(addresses, tip, signal)];
-      for (const contract of contracts) {
-        answers.push(await endpoint.tokenBalances(contract, addresses, tip, signal));
-      }
-      if (answers.flat().includes(null)) {
-        throw new Unavailable('the endpoint does not tell the state of its newest block', RETRY_SECONDS);
-      }
-      return addresses.map((_, i) => answers.some((list) => (list[i] ?? 0n) > 0n));
-    }, signal);
-    if (!used) throw new Unavailable('no endpoint tells the balances', RETRY_SECONDS);
-    return used;
+    const told = await this.#endpoints.ofOperators(
+      (endpoint) => this.#usedBy(endpoint, addresses, signal),
+      (answers) => answers.length >= WITNESSES,
+      signal,
+    );
+    return addresses.map((_, i) => told.some((used) => used[i]));
+  }
+
+  async #usedBy(endpoint: EvmEndpoint, addresses: readonly string[], signal: AbortSignal): Promise<boolean[]> {
+    const tip = await endpoint.head(signal);
+    const contracts = this.#tokens.map(({ contract }) => contract);
+    const told = await endpoint.usedAmong(contracts, addresses, tip, signal);
+    if (told) return told;
+    const answers = [await endpoint.nonces(addresses, signal), await endpoint.balances(addresses, tip, signal)];
+    for (const contract of contracts) {
+      answers.push(await endpoint.tokenBalances(contract, addresses, tip, signal));
+    }
+    if (answers.flat().includes(null)) {
+      throw new Unavailable('the endpoint does not tell the state of its newest block', RETRY_SECONDS);
+    }
+    return addresses.map((_, i) => answers.some((list) => (list[i] ?? 0n) > 0n));
   }
 
   async #used(
