@@ -67,10 +67,10 @@ export class BlockProofs {
   ): Promise<ReadonlyMap<string, Receipt>> {
     const firsts = new Map<string, Incoming>();
     for (const one of incoming) if (!firsts.has(one.log.blockHash)) firsts.set(one.log.blockHash, one);
-    const fresh = [...firsts].filter(([hash, { targetId, log }]) => {
-      const coins = this.#parts.list.coinsOf(targetId);
-      return !coins.some(({ txid, blockHash }) => txid === log.txid && blockHash === hash);
-    });
+    const books = new Map<number, ReadonlySet<string>>();
+    // an address may have thousands of payments
+    for (const { targetId } of firsts.values()) if (!books.has(targetId)) books.set(targetId, this.#bookedAt(targetId));
+    const fresh = [...firsts].filter(([hash, { targetId, log }]) => !books.get(targetId)?.has(`${log.txid} ${hash}`));
     const found = new Map<string, Receipt>();
     for (const [hash] of fresh) {
       if (this.#left === 0) break;
@@ -142,6 +142,11 @@ export class BlockProofs {
     this.#proved.add(keyOf(credit));
     const [oldest] = this.#proved;
     if (this.#proved.size > PROVED_MAX && oldest !== undefined) this.#proved.delete(oldest);
+  }
+
+  /** The payments to a target that the books have in blocks: the transactions, each with its block. */
+  #bookedAt(targetId: number): ReadonlySet<string> {
+    return new Set(this.#parts.list.coinsOf(targetId).map(({ txid, blockHash }) => `${txid} ${blockHash}`));
   }
 
   #isStored({ id, block }: Credit): boolean {
