@@ -128,6 +128,10 @@ export async function checkpointAt(
 /** How far a block's time may be from the true time on any of these chains. */
 const CLOCK_MARGIN_MS = 2 * MS_PER_HOUR;
 
+/** Whether every block made since `birthday` is above this one. */
+export const isBefore = ({ height, timeMs }: LinkedHeader, birthday: number): boolean =>
+  height === 0 || timeMs < birthday - CLOCK_MARGIN_MS;
+
 /** A height such that every block made since `birthday` is above it. */
 async function heightBefore(
   source: HeaderSource,
@@ -140,7 +144,7 @@ async function heightBefore(
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
     const [header] = await source.headers([middle], signal);
-    if (header && header.timeMs < birthday - CLOCK_MARGIN_MS) before = middle;
+    if (header && isBefore(header, birthday)) before = middle;
     else after = middle;
   }
   return before;

@@ -32,6 +32,7 @@ import {
   type HeaderSource,
   hashesOf,
   idOf,
+  isBefore,
   type LinkedHeader,
 } from './checkpoint.ts';
 import { type Endpoint, Endpoints, Malformed, Undecided } from './endpoints.ts';
@@ -218,6 +219,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const checkpoint = await this.#ask(async (endpoint) => {
       const found = await checkpointAt(endpoint, birthday, signal);
       await this.#isShared(endpoint, found, signal);
+      const isEarly = (header: H): boolean => birthday === null || isBefore(header, birthday);
+      await this.#needTime(endpoint, tipOf(found).height, isEarly, signal);
       return found;
     }, signal);
     assert(checkpoint, 'an endpoint answers or throws');
@@ -225,8 +228,12 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   }
 
   async blockTime(height: number, signal: AbortSignal): Promise<number | null> {
-    const found = await this.#ask((endpoint) => endpoint.headers([height], signal), signal);
-    return found?.[0]?.timeMs ?? null;
+    const found = await this.#ask(async (endpoint) => {
+      const [header = null] = await endpoint.headers([height], signal);
+      if (header) await this.#needTime(endpoint, height, ({ timeMs }) => timeMs === header.timeMs, signal);
+      return { timeMs: header?.timeMs ?? null };
+    }, signal);
+    return found?.timeMs ?? null;
   }
 
   async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
@@ -368,8 +375,19 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const denying = await this.endpoints.deniers(endpoint, affirms, signal);
     if (denying === null) return true;
     if (denying.length >= DENIED_BY) throw new Malformed(`another block ${height} than all other endpoints have`);
-    if (denying[0]) throw divided(this.#setting, endpoint, denying[0], height);
+    if (denying[0]) throw divided(this.#setting, [endpoint, denying[0]], `have different blocks ${height}`);
     return false;
+  }
+
+  /** The same for the time of a block, as other operators tell it: a beginning is too late if its block is called too old. */
+  async #needTime(endpoint: E, height: number, isRight: (header: H) => boolean, signal: AbortSignal): Promise<void> {
+    const affirms = async (other: E): Promise<boolean | null> => {
+      const [theirs] = await other.headers([height], signal);
+      return theirs ? isRight(theirs) : null;
+    };
+    const denying = (await this.endpoints.deniers(endpoint, affirms, signal)) ?? [];
+    if (denying.length >= DENIED_BY) throw new Malformed(`another time of block ${height} than all other endpoints`);
+    if (denying[0]) throw divided(this.#setting, [endpoint, denying[0]], `tell different times of block ${height}`);
   }
 
   async #hasNews(signal: AbortSignal): Promise<boolean> {
@@ -399,9 +417,10 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   }
 }
 
-const divided = (setting: string, one: Endpoint, other: Endpoint, height: number): Undecided =>
+/** `how`: what they do. */
+const divided = (setting: string, [one, other]: readonly [Endpoint, Endpoint], how: string): Undecided =>
   new Undecided(
-    `${setting}: ${one.name} and ${other.name} have different blocks ${height}, and nobody here can tell which one is right. Nothing ` +
+    `${setting}: ${one.name} and ${other.name} ${how}, and nobody here can tell which one is right. Nothing ` +
       'of this chain is read until they agree. Compare with a block explorer, and take the wrong one out of the configuration, ' +
       'or name an endpoint of a third operator',
   );

@@ -346,3 +346,48 @@ describe('a node that is ahead with blocks of its own making', () => {
     clock.mockRestore();
   });
 });
+
+describe('the times of blocks that one node tells', () => {
+  const HOUR_MS = 3_600_000;
+  /** The blocks are called older than they are, by so much. */
+  const older =
+    (ms: number) =>
+    (name: string, answer: Fields): Fields | undefined => {
+      if (name !== 'get_block_headers_range') return undefined;
+      const headers = answer.headers as { timestamp: number }[];
+      return {
+        ...answer,
+        headers: headers.map((one) => ({ ...one, timestamp: Math.max(0, one.timestamp - ms / 1_000) })),
+      };
+    };
+
+  it('hide no block behind a birthday', async () => {
+    const adapter = connected(2);
+    const birthday = Date.now() - HOUR_MS;
+    const [first] = chain.blocks.filter(({ timeMs }) => timeMs >= birthday - 2 * HOUR_MS);
+    const begun = async () => (await adapter.begin(birthday, signal())).at(-1)?.height;
+    expect(await begun()).toBe(first!.height - 1);
+    nodes[0]!.change = older(HOUR_MS);
+    await expect(begun()).rejects.toThrow(
+      /tell different times of block \d+, and nobody here can tell which one is right/,
+    );
+    nodes[0]!.change = () => undefined;
+    expect(await begun()).toBe(first!.height - 1);
+  });
+
+  it('are no birthday', async () => {
+    const adapter = connected(2);
+    const { timeMs } = chain.blocks[50]!;
+    expect(await adapter.blockTime(50, signal())).toBe(timeMs);
+    expect(await adapter.blockTime(5_000, signal())).toBeNull();
+    nodes[0]!.change = older(-HOUR_MS);
+    await expect(adapter.blockTime(50, signal())).rejects.toThrow(/tell different times of block 50, /);
+  });
+
+  it('count where nobody else answers', async () => {
+    const adapter = connected(2);
+    await nodes[1]!.close();
+    expect(await adapter.blockTime(50, signal())).toBe(chain.blocks[50]!.timeMs);
+    expect((await adapter.begin(Date.now(), signal())).at(-1)?.height).toBeGreaterThan(0);
+  });
+});
