@@ -9,6 +9,7 @@ import type {
   Branch,
   ChainUpdate,
   Checkpoint,
+  Credit,
   Debit,
   DerivedAddress,
   Operators,
@@ -34,6 +35,9 @@ export interface WatchList {
 
 /** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
+
+/** What the id of a credit means. */
+export type MeantCredit = Pick<Credit, 'id' | 'targetId' | 'amount'>;
 
 /** A coin as the store has it. A null block: the adapter reported no block for it. */
 export type StoredCoin = {
@@ -80,8 +84,11 @@ export interface ScriptList extends WatchList {
   coin(outpoint: string): StoredCoin | undefined;
   /** Whether coins of a transaction are still missing, because the update that brought them is not stored to its end. Absent: none are. */
   isPartial?(txid: string): boolean;
-  /** The amount of a coin, present or not. It never changes. Absent: nothing is stored. */
-  unitsOf?(outpoint: string): bigint | undefined;
+  /**
+   * The credits under an id, and under it with a number behind, present or not. What an id means never changes. Absent: nothing is
+   * stored.
+   */
+  underId?(id: string): MeantCredit[];
   /** Pages of coins that are in no block, or whose spending transaction is in none. Absent: nothing is stored. */
   pending?(): Iterable<StoredCoin[]>;
   /**

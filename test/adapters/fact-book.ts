@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import {
   type ChainAdapter,
   type ListedScript,
+  type MeantCredit,
   type OpenNonce,
   type ScriptList,
   type StoredCoin,
@@ -55,6 +56,8 @@ export class FactBook implements ScriptList {
   readonly #targets = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
   #ahead: string[] = [];
+  /** By the id without a number behind. */
+  readonly #meant = new Map<string, MeantCredit[]>();
 
   watch(target: DerivedAddress): number {
     const id = this.#targets.size + 1;
@@ -148,6 +151,20 @@ export class FactBook implements ScriptList {
     };
   }
 
+  underId(id: string): MeantCredit[] {
+    return this.#meant.get(id) ?? [];
+  }
+
+  /** What an id means never changes. */
+  #keepMeaning({ id, targetId, amount }: MeantCredit): void {
+    const [first, place] = id.split(':');
+    const origin = `${first}:${place}`;
+    const under = this.underId(origin);
+    const known = under.find((one) => one.id === id);
+    if (known) expect(known).toEqual({ id, targetId, amount });
+    else this.#meant.set(origin, [...under, { id, targetId, amount }]);
+  }
+
   pending(): StoredCoin[][] {
     const all = [...this.credits.keys()].flatMap((id) => this.coin(id) ?? []);
     return [all.filter((one) => !one.blockHash || (one.spentTxid && !one.spentBlockHash))];
@@ -175,7 +192,10 @@ export class FactBook implements ScriptList {
     for (const fact of [...this.credits.values(), ...this.spends.values(), ...this.debits.values()]) {
       if (fact.block && gone.has(fact.block.hash)) fact.block = null;
     }
-    for (const credit of update.credits) this.credits.set(credit.id, structuredClone(credit));
+    for (const credit of update.credits) {
+      this.#keepMeaning(credit);
+      this.credits.set(credit.id, structuredClone(credit));
+    }
     for (const debit of update.debits ?? []) this.debits.set(debit.id, structuredClone(debit));
     for (const spend of update.spends) this.spends.set(`${spend.outpoint}>${spend.txid}`, structuredClone(spend));
     this.checkpoint = update.checkpoint;

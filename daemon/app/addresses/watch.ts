@@ -17,6 +17,7 @@ import {
   creditByOutpoint,
   creditsInBlock,
   creditsOfTarget,
+  creditsOfTransactionAfter,
   creditsSpentInBlock,
   creditsSpentUnconfirmed,
   type TargetRow,
@@ -47,6 +48,8 @@ import type { Reader, Store } from '../../store/store.ts';
 const PAGE = 500;
 /** Credits of one block whose scripts are listed. */
 const IN_BLOCK_MAX = 100_000;
+/** Wrong statements about one payment. */
+const NUMBERED_MAX = 10_000;
 /** Addresses of each account that are watched before they are given out. */
 const GIVEN_NEXT = 50;
 /**
@@ -115,7 +118,13 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       return row && isThere(row) ? coinOf(row) : undefined;
     },
     isPartial: (txid) => store.get(payingTx, { txid, chain_key })?.unread === true,
-    unitsOf: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key })?.units,
+    underId(id) {
+      const own = store.get(creditByOutpoint, { outpoint: id, chain_key });
+      const numbered = { after: `${id}:`, to: `${id};`, chain_key, limit: NUMBERED_MAX };
+      return [...(own ? [own] : []), ...store.all(creditsOfTransactionAfter, numbered)].map(
+        ({ outpoint, target_id, asset, units }) => ({ id: outpoint, targetId: target_id, amount: { asset, units } }),
+      );
+    },
     pending: () => pendingCoins(store, chain_key),
     unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,
     debitsAt: (target_id, asset) =>

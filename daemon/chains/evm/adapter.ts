@@ -17,10 +17,11 @@ import { Agreed } from './agreed.ts';
 import type { Header } from './answers.ts';
 import { EvmBalances } from './balances.ts';
 import { BlockProofs } from './block-proofs.ts';
+import { originOf } from './credit-ids.ts';
 import { EvmEndpoint } from './endpoint.ts';
 import { Finality } from './finality.ts';
 import { Heads } from './heads.ts';
-import { NativeCoin } from './native.ts';
+import { isInside, NativeCoin } from './native.ts';
 import { OutgoingReader } from './outgoing.ts';
 import {
   ABSENCE_AHEAD,
@@ -95,6 +96,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly witnesses: EvmWitnesses;
   /** Absent with endpoints of one operator only. */
   readonly absence?: EvmAbsence;
+  readonly #list: ScriptList;
   readonly #tokens: readonly Token[];
   readonly #agreed: Agreed;
   readonly #trueHeaders: TrueHeaders;
@@ -134,6 +136,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     });
     this.chain = chain;
     this.#blockMs = options.blockMs ?? (network === 'regtest' ? 0 : BLOCK_MS[chain]);
+    this.#list = list;
     this.#tokens = tokens;
     this.#agreed = agreed;
     this.#trueHeaders = new TrueHeaders(this.endpoints);
@@ -266,6 +269,10 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const known = { credits, held: [...held, ...credits], debits: sent.debits };
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, known, signal) : null;
     const groups = [{ facts: credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
+    // what a block proves of a place proves wrong what somebody else told of it
+    const proved = groups.flatMap(({ facts }) => facts).filter((one) => !isInside(one) && this.isProved(one));
+    const origins = new Map(proved.map(({ id }) => [originOf(id), id]));
+    this.replace(({ id }) => (origins.get(originOf(id)) ?? id) !== id);
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
     // a view without payments that are known to lack is not complete
@@ -314,7 +321,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     );
     for (const header of await endpoint.headers(missing, signal)) if (header) headers.set(header.hash, header);
     const proved = await this.#proofs.receipts(endpoint, incoming, signal);
-    const credits = await confirmed(endpoint, incoming, headers, proved, slices(), signal);
+    const known = { list: this.#list, headers, proved };
+    const credits = await confirmed(endpoint, incoming, known, slices(), signal);
     this.#proofs.keep(credits, proved);
     return credits;
   }

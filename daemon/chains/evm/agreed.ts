@@ -10,6 +10,7 @@ import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Credit } from '../../domain/c
 import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
+import { placeOf } from './credit-ids.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
 import { type OutgoingReader, txidOf } from './outgoing.ts';
@@ -106,7 +107,7 @@ export class Agreed {
     signal: AbortSignal,
   ): Promise<boolean> {
     if (!receipt?.succeeded || receipt.blockHash !== block.hash) return false;
-    const place = Number(id.slice(id.indexOf(':') + 1));
+    const place = placeOf(id);
     if (place === 0) {
       const sending = await endpoint.sending(txid, signal);
       return sending?.to === address && sending.value === amount.units;

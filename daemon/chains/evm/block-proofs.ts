@@ -11,6 +11,7 @@ import type { ScriptList } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { Malformed } from '../endpoints.ts';
 import type { Receipt, Sending } from './answers.ts';
+import { placeOf } from './credit-ids.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
 import type { Token } from './params.ts';
@@ -167,7 +168,7 @@ export class BlockProofs {
     const found = block.get(txid);
     if (!found?.receipt.succeeded || target?.id !== targetId) return false;
     const address = hexOfScript(target.script);
-    const place = Number(id.slice(id.indexOf(':') + 1));
+    const place = placeOf(id);
     if (place === 0) return found.sending.to === address && found.sending.value === amount.units;
     const log = found.receipt.logs[place - 1];
     const moved = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;

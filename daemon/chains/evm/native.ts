@@ -13,6 +13,7 @@ import { assert, present } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { highestId, tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
+import { idFor } from './credit-ids.ts';
 import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { adoptedTo } from './missing-sendings.ts';
@@ -316,7 +317,7 @@ export class NativeCoin {
       const compared = Math.min((this.#comparedTo ?? block.height) + 1, checkpoint[0]?.height ?? block.height);
       const darkFrom = found.after < 0 ? compared : (checkpoint[found.after]?.height ?? block.height) + 1;
       const isKnown = (sending: OwnSending): boolean =>
-        books.credits.get(`${sending.txid}:0`)?.hash === sending.block.hash;
+        books.credits.get(this.#directId(one.id, sending))?.hash === sending.block.hash;
       const own = await dark.sendings(address, { from: darkFrom, to: block.height - 1 }, units, isKnown);
       for (const sending of await endpoint.sendings(block, signal)) own.push({ ...sending, block });
       credits.push(...(await this.#inBlock(endpoint, one, block, own, { ...books, units }, signal)));
@@ -349,17 +350,19 @@ export class NativeCoin {
     const base = { targetId: id, inputs: [], replaceable: true };
     const direct: Credit[] = [];
     let rest = units;
-    for (const [i, { txid, from, to, value, block: at }] of own.entries()) {
+    for (const [i, sending] of own.entries()) {
+      const { txid, from, to, value, block: at } = sending;
       const receipt = receipts[i];
       // without it nobody can tell what was sent from inside a contract
       if (receipt?.blockHash !== at.hash) return [];
       const moves = receipt.succeeded ? value : 0n;
       if (from === address && !hasLeft(txid)) rest += moves + receipt.fee;
-      if (to !== address || moves === 0n || isKnown(`${txid}:0`, at)) continue;
+      const directId = this.#directId(id, sending);
+      if (to !== address || moves === 0n || isKnown(directId, at)) continue;
       const sender = this.#list.targetIdOf(Buffer.from(from.slice(2), 'hex'));
       const moved = sender !== undefined && isOneAccount(this.#list, sender, id);
       const amount = { asset: this.#asset, units: moves };
-      direct.push({ ...base, id: `${txid}:0`, txid, block: at, amount, ...(moved && { moved }) });
+      direct.push({ ...base, id: directId, txid, block: at, amount, ...(moved && { moved }) });
     }
     const credits: Credit[] = [];
     for (const credit of direct) {
@@ -369,16 +372,18 @@ export class NativeCoin {
     }
     if (rest > 0n) {
       const viaTxid = await endpoint.payerInside(address, block, rest, signal);
-      credits.push({
-        ...base,
-        id: insideId(block, id, (one) => isKnown(one, block) || (this.#list.unitsOf?.(one) ?? rest) !== rest),
-        txid: block.hash,
-        block,
-        ...(viaTxid !== null && { viaTxid }),
-        amount: { asset: this.#asset, units: rest },
-      });
+      const amount = { asset: this.#asset, units: rest };
+      // a part that an endpoint left out at first has an id of its own
+      const inside = idFor(this.#list, { id: `${block.hash}:${id}`, targetId: id, amount }, (one) =>
+        isKnown(one, block),
+      );
+      credits.push({ ...base, id: inside, txid: block.hash, block, ...(viaTxid !== null && { viaTxid }), amount });
     }
     return credits;
+  }
+
+  #directId(targetId: number, { txid, value }: OwnSending): string {
+    return idFor(this.#list, { id: `${txid}:0`, targetId, amount: { asset: this.#asset, units: value } });
   }
 }
 
@@ -387,18 +392,6 @@ export const isInside = ({ txid, block }: Credit): boolean => txid === block?.ha
 
 const sumOf = (known: ReadonlyMap<string, NativeFact>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);
-
-/**
- * The id of what contracts paid an address in a block. A part that an endpoint left out at first has an id of its own, and so has another
- * amount than the books have under an id: theirs may be a wrong one that nobody affirmed, and the amount of an id never changes there.
- */
-function insideId({ hash }: BlockId, targetId: number, isTaken: (id: string) => boolean): string {
-  const first = `${hash}:${targetId}`;
-  for (let part = 1; ; part++) {
-    const id = part === 1 ? first : `${first}:${part}`;
-    if (!isTaken(id)) return id;
-  }
-}
 
 /**
  * The first block of a checkpoint, from an index on, up to which more than `held` was received by a state that the endpoint has, and that

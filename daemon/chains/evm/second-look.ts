@@ -11,6 +11,7 @@ import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
 import type { BlockProofs } from './block-proofs.ts';
+import { placeOf } from './credit-ids.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { type Held, LeftOut, type Range, type Window } from './left-out.ts';
 import type { NativeCoin } from './native.ts';
@@ -94,7 +95,7 @@ export class SecondLook {
     // The credits of this step already explain a part of a balance.
     const paid = new Set(told.map(({ targetId }) => targetId));
     const credits = omitted.credits.filter(
-      ({ id, targetId }) => !known.has(id) && !this.#list.coin(id) && !(id.endsWith(':0') && paid.has(targetId)),
+      ({ id, targetId }) => !known.has(id) && !this.#list.coin(id) && !(placeOf(id) === 0 && paid.has(targetId)),
     );
     if (credits.length === 0) return null;
     // blocks further down may have been read from another endpoint
@@ -141,7 +142,7 @@ export class SecondLook {
     const once = new Map(incoming.map((one) => [`${one.log.txid}:${one.log.index}`, one]));
     const shared = [...once.values()].filter(({ log }) => headers.some(({ hash }) => hash === log.blockHash));
     const byHash = new Map(headers.map((header) => [header.hash, header]));
-    const credits = await confirmed(teller, shared, byHash, new Map(), slices(), signal);
+    const credits = await confirmed(teller, shared, { list: this.#list, headers: byHash }, slices(), signal);
     await this.#trueHeaders.check(teller, credits, headers, signal);
     await this.#proofs.check(teller, credits, signal);
     if (tip.hash !== last.hash) return { credits, to, searched };

@@ -13,6 +13,7 @@ import { RpcError } from '../json-rpc.ts';
 import { type Pause, slices } from '../slices.ts';
 import type { Header, Log, Receipt } from './answers.ts';
 import { mayHold } from './bloom.ts';
+import { idFor } from './credit-ids.ts';
 import { type EvmEndpoint, isLimit } from './endpoint.ts';
 import type { Token } from './params.ts';
 
@@ -153,15 +154,18 @@ export const isTransfer = ({ topics, data }: Pick<Log, 'topics' | 'data'>): bool
   topics[2]?.startsWith(ADDRESS_PADDING) === true &&
   data.length === WORD_CHARS;
 
-/**
- * The credits of events that their receipts confirm. `headers`: of the blocks that hold them, by hash. `proved`: receipts that are known. Throws `Malformed`
- * when the endpoint contradicts itself.
- */
+/** `headers`: of the blocks that hold events, by hash. `proved`: receipts that are known. */
+type Known = {
+  list: Pick<ScriptList, 'underId'>;
+  headers: ReadonlyMap<string, Header>;
+  proved?: ReadonlyMap<string, Receipt>;
+};
+
+/** The credits of events that their receipts confirm. Throws `Malformed` when the endpoint contradicts itself. */
 export async function confirmed(
   endpoint: EvmEndpoint,
   incoming: readonly Incoming[],
-  headers: ReadonlyMap<string, Header>,
-  proved: ReadonlyMap<string, Receipt>,
+  { list, headers, proved = new Map<string, Receipt>() }: Known,
   pause: Pause,
   signal: AbortSignal,
 ): Promise<Credit[]> {
@@ -177,7 +181,8 @@ export async function confirmed(
       const receipt = proved.get(txid) ?? told[unknown.indexOf(txid)];
       const places = placesOf(receipt);
       for (const one of byTx.get(txid) ?? []) {
-        credits.push(creditOf(one, receipt, places, headers));
+        const credit = creditOf(one, receipt, places, headers);
+        credits.push({ ...credit, id: idFor(list, credit) });
         const wait = pause();
         if (wait) await wait;
       }

@@ -52,7 +52,10 @@ function scene(count: number, funded: readonly number[]) {
     page: (after, limit) => scripts.slice(after, after + limit),
     unitsAt: (id) => found.get(id) ?? 0n,
     coinsOf: (id) => coins.filter(({ targetId }) => targetId === id),
-    unitsOf: (outpoint) => stored.get(outpoint),
+    underId: (id) => {
+      const units = stored.get(id);
+      return units === undefined ? [] : [{ id, targetId: 1, amount: { asset: 'ETH' as const, units } }];
+    },
     debitsAt: () => [],
     holders: () => holders,
   };
