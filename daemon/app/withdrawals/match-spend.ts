@@ -23,6 +23,7 @@ import {
   type SpendRow,
   undecidedSpendsOfKey,
   versionByTxid,
+  versionsOf,
   type WithdrawalRow,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
@@ -52,6 +53,8 @@ type Case = {
   source: Source;
   /** The known payment whose conflict key it uses. */
   spend: SpendRow | null;
+  /** Payments that were planned with such a key, and never signed. */
+  outrun: SpendRow[];
   paid: PaidPart[];
   /** Outputs to neither a withdrawal nor ourselves. */
   strange: Output[];
@@ -81,9 +84,12 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   const found = examine(tx, chain, decoded, knownTo);
   if (!found) return false;
   const kind = kindOf(found);
+  // what it does not pay is planned anew
+  for (const { id } of found.outrun) dropUnsigned(app, tx, id);
   const spendId = store(app, tx, found, kind, raw);
   for (const { row, units } of found.paid) take(app, tx, row.id, { spendId, units, found });
   dropUnsigned(app, tx, spendId);
+  for (const { id } of found.unclear) askAgain(app, tx, id);
   const { isWhole } = found.source;
   if (!movesWithin(tx, found) && (kind === UNKNOWN || found.strange.length > 0 || !isWhole)) alertOf(app, tx, found);
   else if (decoded.hidden !== undefined && found.paid.some(({ row }) => row.spend_id !== spendId))
@@ -110,9 +116,13 @@ export function paysNewer(reader: Reader, chain: ChainRuntime, { decoded, knownT
 function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: number): Case | null {
   const source = coinsOf(tx, chain, decoded) ?? debitsOf(tx, chain, decoded);
   if (!source) return null;
-  const spend = source.keys.flatMap((key) => openSpendOf(tx, chain, key))[0] ?? null;
+  const open = spendsOf(tx, chain, source.keys);
+  const isSigned = ({ id }: SpendRow): boolean =>
+    tx.all(versionsOf, { spend_id: id }).some(({ txid }) => txid !== null);
+  const spend = open.find(isSigned) ?? null;
+  const outrun = open.filter((one) => !isSigned(one));
   if (decoded.hidden !== undefined)
-    return examineHidden(tx, { chain, decoded, source, spend }, decoded.hidden, knownTo);
+    return examineHidden(tx, { chain, decoded, source, spend, outrun }, decoded.hidden, knownTo);
   const left = source.pays ? [...decoded.outputs] : [];
   const paid = candidates(tx, source.accounts, spend, knownTo).flatMap((row): PaidPart[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
@@ -120,7 +130,7 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
     return output ? [{ row, units: output.units }] : [];
   });
   const strange = left.filter((output) => !ownTarget(tx, chain.key, output));
-  return { chain, decoded, source, spend, paid, strange, unclear: [] };
+  return { chain, decoded, source, spend, outrun, paid, strange, unclear: [] };
 }
 
 /**
@@ -129,7 +139,7 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
  */
 function examineHidden(
   tx: Reader,
-  part: Pick<Case, 'chain' | 'decoded' | 'source' | 'spend'>,
+  part: Omit<Case, 'paid' | 'strange' | 'unclear'>,
   count: number,
   knownTo: number,
 ): Case {
@@ -218,9 +228,11 @@ function debitsOf(tx: Reader, chain: ChainRuntime, { txid, conflictKeys }: Decod
 
 const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
 
-/** The open payments with a version that uses a conflict key; other versions share one with it. */
-const openSpendOf = (tx: Reader, chain: ChainRuntime, conflict_key: string): SpendRow[] =>
-  tx.all(undecidedSpendsOfKey, { conflict_key, chain_key: chain.key }).map(({ id }) => spendOf(tx, id));
+/** The open payments with a version that uses one of these keys. */
+function spendsOf(tx: Reader, { key: chain_key }: ChainRuntime, keys: readonly string[]): SpendRow[] {
+  const ids = keys.flatMap((conflict_key) => tx.all(undecidedSpendsOfKey, { conflict_key, chain_key }));
+  return [...new Set(ids.map(({ id }) => id))].map((id) => spendOf(tx, id));
+}
 
 /**
  * The withdrawals that it may pay, the most likely first: those of the payment whose conflict key it uses, then unsigned
@@ -346,6 +358,15 @@ function take(
   const fee = shareOf(found.source.fee, found.paid.length);
   const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
+}
+
+/** Has the operator decide once more about an approved withdrawal that it may have paid. */
+function askAgain(app: App, tx: Tx, id: number): void {
+  const { state, spend_id } = withdrawalOf(tx, id);
+  if (state !== 'approved') return;
+  if (spend_id !== null) dropUnsigned(app, tx, spend_id);
+  const asked = { approved_by: null, approved_at: null, approval: null, deadline_at: null };
+  applyEvent(app, tx, withdrawalOf(tx, id), 'return', { ...asked, problem: message('wait.may_be_paid') });
 }
 
 /** The operator can ask the recipient, which the chain does not show. */
