@@ -220,6 +220,8 @@ export const MESSAGES = {
   'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
   'wait.outside': 'its PSBT waits for the wallet that has the keys: download it, sign it there, and upload it',
+  'wait.gone':
+    'The wallet that has the keys sent it, and no node shows it any more. Send it from there once more, or upload its signed PSBT. Or make another PSBT, which takes its place: `countinghouse withdrawal speed-up NUMBER` or `countinghouse withdrawal cancel NUMBER`. At most one of all its transactions confirms',
   'wait.lost':
     'Only the machine that was lost had its signed transaction, and no node shows it any more. Pay it anew: `countinghouse withdrawal speed-up NUMBER --anew`. Or take its coins back: `countinghouse withdrawal cancel NUMBER --anew`. At most one of all its transactions confirms',
   'wait.machine_away':
@@ -280,10 +282,13 @@ export const MESSAGES = {
   'advice.mounted': 'is its disk mounted?',
   'advice.nonce_used':
     'A block has another transaction with its nonce, so that nothing can replace or cancel it. It ends by itself once that transaction is found. If that takes long, add an endpoint of another operator that keeps the states of old blocks (an archive node) to `rpc`',
+  'advice.pay_anew':
+    'To pay it anew: countinghouse withdrawal speed-up {id} --anew. To take its coins back: countinghouse withdrawal cancel {id} --anew',
   'advice.proxies': 'see resources/docs/run-a-server.md',
   'advice.public_url': 'set public_url',
   'advice.restart_service': 'see that memory is free, and start the service again',
   'advice.rates': '`countinghouse rates`, and the log, say which sources answer',
+  'advice.reclaim': 'To have its coins taken back by another transaction: countinghouse withdrawal cancel {id} --anew',
   'advice.releases': '`countinghouse releases`, and the log, say why',
   'advice.releases_by_hand': 'look yourself where you got this release whether there is a newer one',
   'advice.restore': 'countinghouse restore confirm, once the old machine is gone for ever',

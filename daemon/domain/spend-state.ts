@@ -81,8 +81,11 @@ export type SpendFacts = {
   isOurs: boolean;
   /** Whether it was given up unsigned: nobody signed it in the wallet that has its keys. A signed copy may exist all the same. */
   isAbandoned: boolean;
-  /** Whether nobody here has the bytes of the newest version that can be sent: only a machine that was lost had signed it. */
-  isLost: boolean;
+  /**
+   * Who alone had the bytes of the newest version that can be sent: a machine that was lost, or the wallet that has the account's keys
+   * and sent it. Null: they are here, or nobody was seen to have any.
+   */
+  heldBy: 'machine' | 'wallet' | null;
   /** Whether it pays only ourselves. Then an older version may be sent though the newest has no bytes here. */
   isOwn: boolean;
   /** Whether another version can take its place. Asked only while every signed version lacks a key. */
@@ -140,6 +143,7 @@ const PROBLEMS: ReadonlySet<string> = new Set([
   'wait.coin_stuck',
   'wait.coin_away',
   'wait.lost',
+  'wait.gone',
 ]);
 
 /** Whether a stored problem follows from the chain's facts, so that they end it, too. */
@@ -190,8 +194,9 @@ function stateOf(
   return isStuck ? 'stuck' : 'missing';
 }
 
-function problemOf({ signed, isPlanned, isLost, buried }: SpendFacts, state: SpendState): Message | null {
-  if (state === 'unseen' && isLost && !isPlanned) return message('wait.lost');
+function problemOf({ signed, isPlanned, heldBy, buried }: SpendFacts, state: SpendState): Message | null {
+  if (state === 'unseen' && heldBy !== null && !isPlanned)
+    return message(heldBy === 'machine' ? 'wait.lost' : 'wait.gone');
   const lack = signed.at(-1)?.lack;
   if ((state !== 'missing' && state !== 'stuck') || !lack || signed.some((one) => one.lack === null)) return null;
   const failed = signed.find((one) => one.failed);

@@ -232,6 +232,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.locked': 'Die Wallet ist gesperrt',
   'wait.outside':
     'Ihre PSBT wartet auf die Wallet, die die Schlüssel hat: Laden Sie sie herunter, unterschreiben Sie sie dort, und laden Sie sie hoch',
+  'wait.gone':
+    'Die Wallet, die die Schlüssel hat, hat sie gesendet, und kein Knoten zeigt sie mehr. Senden Sie sie dort noch einmal, oder laden Sie ihre unterschriebene PSBT hoch. Oder machen Sie eine andere PSBT, die an ihre Stelle tritt: countinghouse withdrawal speed-up NUMMER oder countinghouse withdrawal cancel NUMMER. Von all ihren Transaktionen wird höchstens eine bestätigt',
   'wait.lost':
     'Nur der verlorene Rechner hatte ihre signierte Transaktion, und kein Knoten zeigt sie mehr. Um sie neu zu zahlen: countinghouse withdrawal speed-up NUMMER --anew. Um ihre Coins zurückzuholen: countinghouse withdrawal cancel NUMMER --anew. Von all ihren Transaktionen wird höchstens eine bestätigt',
   'wait.machine_away':
@@ -294,10 +296,14 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.mounted': 'Ist der Datenträger eingehängt?',
   'advice.nonce_used':
     'Ein Block hat eine andere Transaktion mit ihrer Nonce, sodass nichts sie ersetzen oder abbrechen kann. Sie endet von selbst, sobald jene Transaktion gefunden ist. Wenn das lange dauert, fügen Sie `rpc` einen Endpunkt eines anderen Betreibers hinzu, der die Zustände alter Blöcke behält (einen Archivknoten)',
+  'advice.pay_anew':
+    'Um sie neu zu zahlen: countinghouse withdrawal speed-up {id} --anew. Um ihre Coins zurückzuholen: countinghouse withdrawal cancel {id} --anew',
   'advice.proxies': 'Siehe resources/docs/run-a-server.md',
   'advice.public_url': 'Setzen Sie public_url',
   'advice.restart_service': 'Prüfen, ob Speicher frei ist, und den Dienst neu starten',
   'advice.rates': '`countinghouse rates` und das Protokoll sagen, welche Kursquellen antworten',
+  'advice.reclaim':
+    'Um ihre Coins durch eine andere Transaktion zurückzuholen: countinghouse withdrawal cancel {id} --anew',
   'advice.releases': '`countinghouse releases` und das Protokoll sagen, warum',
   'advice.releases_by_hand': 'Sehen Sie selbst nach, wo Sie diese Version herhaben, ob es eine neuere gibt',
   'advice.restore': 'countinghouse restore confirm, sobald der alte Computer endgültig weg ist',

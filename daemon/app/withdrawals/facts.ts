@@ -183,7 +183,7 @@ export function paymentFacts(
     isPlanned: versions.length > signed.length,
     isOurs: spend.purpose !== UNKNOWN,
     isAbandoned: isAbandoned(withdrawals),
-    isLost: isLost(reader, spend, signed),
+    heldBy: heldBy(reader, spend, signed),
     isOwn: spend.subject !== null,
     isReplaceable: signed.some(({ lack }) => lack === null) || sharedKeys(reader, spend, signed) !== null,
     isKept: seen !== undefined && mustStay(reader, chain, seen),
@@ -192,11 +192,13 @@ export function paymentFacts(
   return { spend, versions, signed, withdrawals, facts };
 }
 
-function isLost(reader: Reader, { account_id }: SpendRow, versions: readonly SignedVersion[]): boolean {
-  if (newestOf(versions)?.isStored !== false) return false;
-  const account = reader.get(accountById, { id: account_id });
-  // the bytes of another wallet's account are that wallet's
-  return account !== undefined && !isWatchOnly(account.key);
+function heldBy(reader: Reader, { account_id }: SpendRow, versions: readonly SignedVersion[]): SpendFacts['heldBy'] {
+  const newest = newestOf(versions);
+  const account = newest?.isStored === false ? reader.get(accountById, { id: account_id }) : undefined;
+  if (!newest || !account) return null;
+  if (!isWatchOnly(account.key)) return 'machine';
+  // what was only handed out may be signed nowhere
+  return newest.version.sent_at === null ? null : 'wallet';
 }
 
 /** Whether nothing may take the place of a version in the mempool. */

@@ -19,18 +19,16 @@ const NOT_SENT = 'withdrawal.not_sent';
 /** How nodes (Nethermind last) say that a block has a transaction with the same nonce. */
 const NONCE_USED = /nonce too low|nonce is too low|OldNonce/i;
 
+/** `isOwn`: it was approved as a payment to ourselves. */
+type Refused = { spend: SpendRow; version: VersionRow; isOwn: boolean };
+
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
-export function noteRefusal(
-  app: App,
-  tx: Tx,
-  { spend, version }: { spend: SpendRow; version: VersionRow },
-  reason: string,
-  isKnown: boolean,
-): void {
+export function noteRefusal(app: App, tx: Tx, refused: Refused, reason: string, isKnown: boolean): void {
+  const { spend, version } = refused;
   noteProblem(tx, version, reason);
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
-  const { transaction, advice } = wordsFor(app, tx, version, spend);
+  const { transaction, advice } = wordsFor(app, tx, refused);
   const isUsed = isNonceKey(`${spend.conflict_key}`) && NONCE_USED.test(reason);
   const useful = isUsed ? message('advice.nonce_used') : advice;
   const values = { transaction, reason, advice: useful };
@@ -41,8 +39,7 @@ export function noteRefusal(
 function wordsFor(
   app: App,
   reader: Reader,
-  version: VersionRow,
-  spend: SpendRow,
+  { spend, version, isOwn }: Refused,
 ): { transaction: Message; advice: Message } {
   if (spend.purpose === 'collect' || spend.purpose === 'fund') {
     const address = `${spend.subject}`;
@@ -54,13 +51,19 @@ function wordsFor(
   }
   const rows = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
   const ids = rows.map(({ id }) => id).join(', ');
-  const [first] = reader.all(versionsOf, { spend_id: spend.id });
-  const kind = version.kind === 'cancel' ? 'cancel' : first?.id !== version.id ? 'replacement' : 'withdrawal';
+  const earlier = reader.all(versionsOf, { spend_id: spend.id }).filter(({ id }) => id < version.id);
+  const kind = version.kind === 'cancel' ? 'cancel' : earlier.length > 0 ? 'replacement' : 'withdrawal';
   const transaction = message(`transaction.${kind}`, { ids });
   const [row] = rows;
   const isFinal = app.chains.find(spend.chain_key)?.adapter.spending?.replacement === 'none';
+  if (row && isOwn) return { transaction, advice: message('advice.reclaim', { id: row.id }) };
+  const isUnderWay = kind !== 'replacement' || earlier.some(({ raw }) => raw !== null);
   // the earlier ones of such a chain were refused, too
-  if (isFinal && row) return { transaction, advice: message('advice.sign_anew', { id: row.id }) };
+  if (row && (isFinal || !isUnderWay)) {
+    // the wallet, which was restored, replaces nothing that it never signed
+    const isOthers = row.approved_by === 'restore' && version.approval === null;
+    return { transaction, advice: message(isOthers ? 'advice.pay_anew' : 'advice.sign_anew', { id: row.id }) };
+  }
   return { transaction, advice: message(kind === 'withdrawal' ? 'advice.cancel' : 'advice.earlier_under_way') };
 }
 

@@ -54,7 +54,8 @@ export async function send(app: App, chain: ChainRuntime, { spend, version }: Un
     }
     chain.noteRefusal(version.id);
     const isKnown = chain.isRefusalKnown(version.id);
-    await app.store.write((tx) => noteRefusal(app, tx, { spend, version }, error.message, isKnown));
+    const isOwn = ownOf(version) !== null;
+    await app.store.write((tx) => noteRefusal(app, tx, { spend, version, isOwn }, error.message, isKnown));
     if (!isKnown) app.wake.chain(chain.key);
     else if (error.code !== 'broadcast.disputed') await renew(app, chain, spend, version);
     return;

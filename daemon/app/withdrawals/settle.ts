@@ -179,7 +179,8 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
   const change = columnsOf(tx, before, settled);
   const kept = events.includes('pay') && before.state !== 'completed' ? keptOf(tx, before, settled) : null;
   const row = events.reduce((now, event) => applyEvent(app, tx, now, event, change), before);
-  const isOthers = row.problem !== null && isOutlasting(row.problem.code, settled.problem);
+  // why no version is sent says more than why a replacement was refused
+  const isOthers = row.problem !== null && settled.problem === null && !isSpendProblem(row.problem.code);
   const problem = isOthers ? null : settled.problem;
   const isNew = !isOthers && !isDeepStrictEqual(row.problem, problem);
   if (row.held !== held || isNew) {
@@ -194,10 +195,6 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
   }
   if (settled.isFound) endIn(app, tx, COIN_MISSING, `${id}`);
 }
-
-/** Whether a stored problem stays: another file wrote it. That the signer refused a replacement says less than why no version is sent. */
-const isOutlasting = (stored: string, found: Message | null): boolean =>
-  !isSpendProblem(stored) && !(found !== null && stored.startsWith('signer.'));
 
 /** The columns that change with the events: the first one decides, and a `send` after it changes none. */
 function columnsOf(reader: Reader, row: WithdrawalRow, settled: Settlement): Partial<WithdrawalRow> {
