@@ -94,7 +94,8 @@ async function textAt(url: URL, proxy: string | null, timeoutMs: number, signal:
 function answerOf(url: URL, secure: boolean, tunnel: Socket | null, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const own = tunnel ? { createConnection: () => tunnel } : { agent: false as const };
-  const headers = { Accept: 'application/json', 'User-Agent': 'Countinghouse' };
+  // without an agent another port would stand in the name of the host
+  const headers = { Host: url.host, Accept: 'application/json', 'User-Agent': 'Countinghouse' };
   const request = (secure ? httpsRequest : httpRequest)(url, { headers, signal, ...own });
   request.on('response', resolve);
   request.on('error', (error) => reject(signal.aborted ? signal.reason : error));

@@ -4,9 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecure } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Maker, Releases, readFeed } from '../../daemon/app/operator/releases.ts';
@@ -14,6 +16,7 @@ import { message, textOf } from '../../daemon/domain/messages.ts';
 import { compareVersions } from '../../daemon/domain/version.ts';
 import { openAlerts } from '../../daemon/store/queries/effects.ts';
 import { ReleaseNotices } from '../../daemon/workers/releases.ts';
+import { selfSigned } from '../nodes/certificate.ts';
 import { SocksProxy } from '../nodes/socks-proxy.ts';
 import { Bench, HOUR } from './app/bench.ts';
 import { cli } from './cli-kit.ts';
@@ -243,9 +246,9 @@ describe('the question', () => {
   afterEach(() => bench?.app.store.close());
 
   /** One that was said yes to. */
-  async function open(flags: Record<string, string> = {}, host = '127.0.0.1', answerMs?: number) {
+  async function open(flags: Record<string, string> = {}, at = `http://127.0.0.1:${port}`, answerMs?: number) {
     bench = await Bench.open('BTC', flags);
-    const releases = new Releases(bench.app, OWN, { key: publicKey, feed: `http://${host}:${port}/releases.json` });
+    const releases = new Releases(bench.app, OWN, { key: publicKey, feed: `${at}/releases.json` });
     await releases.choose(true);
     return { releases, notices: new ReleaseNotices(bench.app, releases, answerMs) };
   }
@@ -268,12 +271,31 @@ describe('the question', () => {
     ['monero.socks_proxy', { 'monero.proxy_for': 'all' }],
   ])('goes through %s, which resolves the name', async (key, more) => {
     const proxy = await SocksProxy.to(port);
-    const { releases, notices } = await open({ [key]: proxy.url, ...more }, 'feed.invalid');
+    const { releases, notices } = await open({ [key]: proxy.url, ...more }, `http://feed.invalid:${port}`);
     answer = (response) => response.end(feedOf(1, bench.app.now(), []));
     await notices.look();
     expect(releases.state()).toMatchObject({ problem: null, madeAt: new Date(bench.app.now()).toISOString() });
     expect(proxy.asked).toEqual([`feed.invalid:${port}`]);
     await proxy.close();
+  });
+
+  it('asks a server of many names by its own through a proxy', async () => {
+    const before = getCACertificates('default');
+    const { key, cert } = selfSigned({ host: 'feed.invalid' });
+    setDefaultCACertificates([...before, cert]);
+    const hosts: (string | undefined)[] = [];
+    const secure = createSecure({ key, cert }, (request, response) => {
+      hosts.push(request.headers.host);
+      response.end(feedOf(1, bench.app.now(), []));
+    });
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    const proxy = await SocksProxy.to((secure.address() as AddressInfo).port);
+    const { releases, notices } = await open({ 'releases.socks_proxy': proxy.url }, 'https://feed.invalid');
+    await notices.look();
+    expect([releases.state().problem, hosts, proxy.asked]).toEqual([null, ['feed.invalid'], ['feed.invalid:443']]);
+    secure.close();
+    await proxy.close();
+    setDefaultCACertificates(before);
   });
 
   it('goes nowhere else while its proxy is away', async () => {
@@ -307,7 +329,7 @@ describe('the question', () => {
     ['of a server in trouble', (response) => response.writeHead(503).end(), /status 503/],
     ['in other words', (response) => response.end('<html>'), /is no feed/],
   ])('ends with an answer %s, and keeps what is known', async (_what, wrong, why, answerMs) => {
-    const { releases, notices } = await open({}, '127.0.0.1', answerMs);
+    const { releases, notices } = await open({}, undefined, answerMs);
     await releases.take(feedOf(1, bench.app.now(), [{ version: '0.4.1', security: true }]));
     answer = wrong;
     await notices.look();
