@@ -7,6 +7,7 @@ import type { Json } from '../nodes/electrum-chain.ts';
 import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { LATENCIES_MS, lineOf } from '../nodes/link.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { undoAll } from '../support/undo.ts';
 import { until } from './conformance.ts';
 import { Followed, type Watched } from './electrum-kit.ts';
 
@@ -27,7 +28,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('news during a look'), () => {
     followed = await FollowedChain.start(node, { pollMs: 20 });
   });
   afterEach(async () => {
-    for (const one of opened.splice(0).reverse()) await one.stop();
+    await undoAll(opened.splice(0).map((one) => () => one.stop()));
   });
   afterAll(async () => {
     await followed?.stop();

@@ -23,6 +23,7 @@ import type { ChainUpdate, Checkpoint, SourceServer } from '../../daemon/domain/
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { slowness, turnsOf } from '../bench/turns.ts';
 import { type Answer, RawJson, SILENCE, StubServer } from '../nodes/stub-server.ts';
+import { undoAll } from '../support/undo.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { coinSource } from './coin-source.ts';
 import { until } from './conformance.ts';
@@ -46,7 +47,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'servers-'));
 });
 afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close();
+  await undoAll(opened.splice(0).map((one) => () => one.close()));
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -8,6 +8,7 @@ import { selfSigned } from '../nodes/certificate.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { SocksProxy } from '../nodes/socks-proxy.ts';
+import { undoAll } from '../support/undo.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 
@@ -33,7 +34,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
     folder = await mkdtemp(join(tmpdir(), 'electrum-'));
   });
   afterEach(async () => {
-    for (const one of opened.splice(0).reverse()) await one.close();
+    await undoAll(opened.splice(0).map((one) => () => one.close()));
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -17,6 +17,7 @@ import type { ChainUpdate, Checkpoint } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { CostAccount, type CostLimits, ELECTRUMX_LIMITS } from '../nodes/cost-limit.ts';
 import { type Answer, SILENCE, StubServer } from '../nodes/stub-server.ts';
+import { undoAll } from '../support/undo.ts';
 import { branch, hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { until } from './conformance.ts';
 import { hashOfId, Numbers } from './numbers.ts';
@@ -38,7 +39,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'watching-'));
 });
 afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close();
+  await undoAll(opened.splice(0).map((one) => () => one.close()));
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -13,6 +13,7 @@ import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import type { AccountKey, Branch } from '../../daemon/domain/chain.ts';
 import { StubServer } from '../nodes/stub-server.ts';
+import { undoAll } from '../support/undo.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { until } from './conformance.ts';
 
@@ -32,7 +33,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'words-'));
 });
 afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close();
+  await undoAll(opened.splice(0).map((one) => () => one.close()));
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -18,6 +18,7 @@ import { readLines } from '../../../daemon/wallet/signer/lines.ts';
 import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { until } from '../../support/daemon.ts';
+import { undoAll } from '../../support/undo.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { PASSPHRASE, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
 
@@ -36,9 +37,7 @@ export function stageEach(): void {
     stage.clock = Date.now();
     stage.undo = [() => rm(root, { recursive: true, force: true })];
   });
-  afterEach(async () => {
-    for (const one of stage.undo.reverse()) await one();
-  });
+  afterEach(() => undoAll(stage.undo));
 }
 
 const listening = async (server: HttpServer | ReturnType<typeof createTcp>): Promise<string> => {

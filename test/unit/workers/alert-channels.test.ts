@@ -15,13 +15,12 @@ import { type Message, message, messageOf } from '../../../daemon/domain/message
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { compose } from '../../../daemon/workers/alerts/channel.ts';
 import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
+import { undoAll } from '../../support/undo.ts';
 import { Bench, HOUR, said } from '../app/bench.ts';
 
 const MINUTE = 60_000;
 const cleanup: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const undo of cleanup.splice(0).reverse()) await undo();
-});
+afterEach(() => undoAll(cleanup.splice(0)));
 
 const listening = async (server: Server): Promise<number> => {
   server.listen(0, '127.0.0.1');
