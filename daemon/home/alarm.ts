@@ -66,9 +66,12 @@ async function add(folder: string, found: readonly Foreign[], server: Place): Pr
   return fresh;
 }
 
-/** Whether an alarm is about this server, and not only about one whose place it has taken. */
-export const isOf = ({ seen, of = [] }: Alarm, server: Place): boolean =>
-  of.includes(server.service) || seen.some((one) => isBy(one, server));
+/**
+ * Whether an alarm is about this server, and not only about one whose place it has taken. Those beyond the kept ones of an earlier
+ * release may be of any.
+ */
+export const isOf = ({ seen, more, of }: Alarm, server: Place): boolean =>
+  (of?.includes(server.service) ?? more > 0) || seen.some((one) => isBy(one, server));
 
 /** One without a mark was kept by an earlier release: it is of the server that was joined then. */
 const isBy = ({ service, at }: Foreign, server: Place): boolean =>
