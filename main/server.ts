@@ -13,7 +13,7 @@ import { auditedIn } from '../daemon/home/auditor.ts';
 import { ServerCalls } from '../daemon/home/call.ts';
 import { homeCustody } from '../daemon/home/custody.ts';
 import { grantHere, homeKeyholder, signingSocket } from '../daemon/home/keyholder.ts';
-import { isRemembered, readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
+import { isRemembered, mayBeRemembered, readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
 import { sleep } from '../daemon/kit/async.ts';
 import type { AlarmMoney, PassedBackup, ServerState } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
@@ -288,7 +288,7 @@ export class Server {
 
   /** Takes its passphrase out of the keychain. Throws `Unavailable` if the keychain does not answer. */
   async forgetPassphrase(): Promise<void> {
-    if (isRemembered(this.#folder)) await this.#keychain.forget();
+    if (mayBeRemembered(this.#folder)) await this.#keychain.forget();
   }
 
   /** Waits for the process that signs, which may have been started a moment ago. */

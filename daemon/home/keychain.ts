@@ -4,15 +4,15 @@
  * Invariant: the passphrase passes between the keychain and processes of this computer alone. The server is not asked, and not told.
  */
 import { readFile, rename, rm } from 'node:fs/promises';
-import { Rejected } from '../domain/errors.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
 import { withSignerService } from '../operator/local-keyholder.ts';
-import { replaceFile, syncFolder } from '../wallet/files.ts';
+import { isMissing, replaceFile, syncFolder } from '../wallet/files.ts';
 import { SIGNER_AWAY } from '../wallet/signer/channel.ts';
 import { forgetKeychain, writeKeychain } from '../wallet/signer/keychain.ts';
 import { SEAL_UNLOCK, type Signer } from '../wallet/signer/port.ts';
 import { seal } from '../wallet/signer/seal.ts';
 import { notServed, signingSocket } from './keyholder.ts';
-import { keychainFileIn, walletFolderIn } from './place.ts';
+import { begunFileIn, keychainFileIn, walletFolderIn } from './place.ts';
 
 /** By name here, and its folder. */
 type Place = { server: string; folder: string };
@@ -40,13 +40,26 @@ export async function remember(place: Place, passphrase: string): Promise<void> 
       if (before === null) await rm(begunFileIn(folder), { force: true });
       throw error;
     }
-    await rename(begunFileIn(folder), keychainFileIn(folder));
-    await syncFolder(folder);
+    await keep(place, fingerprint);
     // an open wallet would go on to lock itself after its minutes without a use
     await signer.lock();
     await open();
   };
   await asked(place, work).catch((error: unknown) => Promise.reject(notServed(error, server)));
+}
+
+/** Has a file name the entry for good. Throws `Unavailable` if it was forgotten while the question was open: then it is taken out again. */
+async function keep({ server, folder }: Place, fingerprint: string): Promise<void> {
+  try {
+    await rename(begunFileIn(folder), keychainFileIn(folder));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    // another question was answered meanwhile
+    if ((await keptIn(folder)) === fingerprint) return;
+    await forgetKeychain({ fingerprint, server });
+    throw new Unavailable('The passphrase was forgotten meanwhile, so it is not in the keychain', 1);
+  }
+  await syncFolder(folder);
 }
 
 /** Takes the passphrase out. Returns whether it was there. Throws `Unavailable` if the keychain is locked or there is none: then it stays. */
@@ -63,9 +76,6 @@ export async function lock(place: Place): Promise<void> {
     if (error.message !== SIGNER_AWAY) throw error;
   });
 }
-
-/** Names an entry that may be there. */
-const begunFileIn = (folder: string): string => `${keychainFileIn(folder)}-begun`;
 
 async function keptIn(folder: string): Promise<string | null> {
   const text = await readFile(keychainFileIn(folder), 'utf8').catch(() =>

@@ -50,8 +50,14 @@ export const walletFolderIn = (folder: string): string => join(folder, WALLET_FO
 /** Has the fingerprint of the wallet whose passphrase is in the keychain. */
 export const keychainFileIn = (folder: string): string => join(folder, KEYCHAIN_FILE);
 
+/** The same while the question of the keychain is open, or nobody answered it: the entry may be there. */
+export const begunFileIn = (folder: string): string => `${keychainFileIn(folder)}-begun`;
+
 /** Whether the keychain opens the wallet in the folder of a server. */
 export const isRemembered = (folder: string): boolean => existsSync(keychainFileIn(folder));
+
+/** Whether the keychain may have the passphrase of the wallet in the folder of a server. */
+export const mayBeRemembered = (folder: string): boolean => isRemembered(folder) || existsSync(begunFileIn(folder));
 
 /** The names of the servers that this computer has joined, in alphabetical order. */
 export async function serverNames(dataDir: string): Promise<string[]> {

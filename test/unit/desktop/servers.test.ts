@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newCode } from '../../../daemon/contract/signing-machine.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import { readServer, serverFolder, walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
+import { keychainFileIn, readServer, serverFolder, walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
 
 vi.mock('electron', async () => (await import('./electron.ts')).electron);
 const { Servers } = await import('../../../main/servers.ts');
+const { KeychainCommands } = await import('../../../main/keychain.ts');
 const { Service } = await import('../../../main/service.ts');
 
 const SERVICE = 'A'.repeat(87);
@@ -69,6 +70,14 @@ describe('the servers', () => {
     expect(damaged).toMatchObject({ name: NAMES[0], url: '', alarm: { seen: [], more: 0 }, signs: false });
     await servers.remove(NAMES[0]!);
     expect(await listed()).toEqual(NAMES.slice(1));
+  });
+
+  it('have the passphrase taken out of the keychain when they are removed while its question is open', async () => {
+    const forget = vi.spyOn(KeychainCommands.prototype, 'forget').mockResolvedValue();
+    await writeFile(`${keychainFileIn(serverFolder(dataDir, NAMES[0]!))}-begun`, '73c5da0a\n');
+    for (const name of NAMES.slice(0, 2)) await servers.remove(name);
+    expect(forget).toHaveBeenCalledTimes(1);
+    forget.mockRestore();
   });
 
   it.skipIf(process.platform === 'win32')(

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { isRemembered, walletFolderIn } from '../../../daemon/home/place.ts';
+import { isRemembered, mayBeRemembered, walletFolderIn } from '../../../daemon/home/place.ts';
 import type { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { serveOperator } from '../../../daemon/wallet/signer/service.ts';
 import { sealPair } from '../../../daemon/wallet/signer/unseal.ts';
@@ -51,10 +51,30 @@ it('opens the wallet from now on when its question is answered, and is taken out
   await asked;
   // as a process finds it that begins after this one was ended
   expect(isRemembered(folder)).toBe(false);
+  expect(mayBeRemembered(folder)).toBe(true);
   await forget(session());
-  expect(forgetKeychain).toHaveBeenCalledWith(entry);
+  expect(forgetKeychain.mock.calls).toEqual([[entry]]);
+  lock.mockClear();
   answer();
-  await remembering.catch(() => {});
+  await expect(remembering).rejects.toThrow('was forgotten meanwhile');
+  // what its answer put there is taken out again, and the wallet stays locked
+  expect(forgetKeychain.mock.calls).toEqual([[entry], [entry]]);
+  expect([isRemembered(folder), mayBeRemembered(folder), lock.mock.calls]).toEqual([false, false, []]);
+});
+
+it('keeps what another question put there meanwhile', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  writeKeychain.mockImplementationOnce(() => {
+    ask();
+    return answered;
+  });
+  const first = remember(place(), 'of the test');
+  await asked;
+  await remember(place(), 'of the test');
+  answer();
+  await first;
+  expect([isRemembered(folder), forgetKeychain.mock.calls]).toEqual([true, []]);
 });
 
 it('is remembered once the passphrase is there', async () => {
