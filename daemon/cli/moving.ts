@@ -205,7 +205,7 @@ async function moneyStep(call: Call, businesses: readonly Business[], isHere: bo
   );
   const missing = [];
   if (left.some(({ moves }) => moves.some(isTokenBalance))) {
-    for (const { needs, business_id } of (await call('gas.status', {})).desks) {
+    for (const { needs_out: needs, business_id } of (await call('gas.status', {})).desks) {
       const owner = businesses.find(({ id }) => id === business_id);
       if (needs && owner) missing.push(`${owner.name} ${needs.text}`);
     }

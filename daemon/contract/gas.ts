@@ -103,6 +103,8 @@ const DeskShape = z.object({
   ),
   /** The amount that the tank lacks to collect everything that is worth collecting. */
   needs: Missing,
+  /** The same, and to pay each token out of the tank once. */
+  needs_out: Missing,
   plan: PlanShape.nullable(),
 });
 

@@ -130,9 +130,26 @@ type Units = readonly [asset: Asset, units: bigint];
 export const isLossOf = (app: App, business: Business, moved: Units, fees: Units): boolean =>
   isLoss({ usd: usdWorth(app, business, ...moved), costUsd: usdWorth(app, business, ...fees) });
 
-/** The amount of coin that the tank lacks to fund these addresses, including the fees; 0: nothing. */
-export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint): bigint {
-  const needed = finds.reduce((sum, { fund }) => sum + (fund > 0n ? fund + fundFee : 0n), 0n);
+/**
+ * The amount of coin that the tank lacks to fund these addresses, including the fees, and to pay `payouts` of gas afterwards; 0:
+ * nothing.
+ */
+export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint, payouts = 0n): bigint {
+  const needed = finds.reduce((sum, { fund }) => sum + (fund > 0n ? fund + fundFee : 0n), payouts);
   const there = tank.units[feeAsset.symbol] ?? 0n;
   return needed > there ? needed - there : 0n;
+}
+
+/** The gas that a withdrawal of each token reserves that is collected into the tank, or is there already and worth it. */
+export function payoutGas(app: App, desk: Desk, finds: readonly Find[], feeRate: bigint): bigint {
+  const { business, chain, account, feeAsset, tank } = desk;
+  const { spending } = chain;
+  const gas = assetsOf(desk).map((asset) => {
+    const fee = spending.usualFee?.(asset.symbol, spending.highestRate(feeRate)) ?? 0n;
+    const held =
+      fundsOf(app.store, { chain, account, asset: asset.symbol }, {}).balance(tank).units[asset.symbol] ?? 0n;
+    const isThere = held > 0n && !isLossOf(app, business, [asset, held], [feeAsset, fee]);
+    return asset !== feeAsset && (isThere || finds.some((find) => find.asset === asset)) ? fee : 0n;
+  });
+  return gas.reduce((sum, one) => sum + one, 0n);
 }

@@ -1,6 +1,16 @@
 /** The methods about gas. */
 import type { App } from '../../app/app.ts';
-import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, missingFor } from '../../app/gas/finds.ts';
+import {
+  assetsOf,
+  type Desk,
+  deskOf,
+  desksOf,
+  type Find,
+  findsOf,
+  isWorth,
+  missingFor,
+  payoutGas,
+} from '../../app/gas/finds.ts';
 import type { CollectTerms } from '../../app/gas/needed.ts';
 import { FEE_MAX_FACTOR, planOf, resumePlan, startPlan, stopPlan } from '../../app/gas/plans.ts';
 import { gasHours } from '../../app/gas/prices.ts';
@@ -83,11 +93,11 @@ export const GAS_METHODS: Methods = {
   },
 };
 
-/** The amount that the tank lacks for these. */
-function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint): Result<'gas.forecast'>['needs'] {
+/** The amount that the tank lacks for these, and for payments of so much gas. */
+function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint, payouts = 0n): Result<'gas.forecast'>['needs'] {
   const { feeAsset, chain } = desk;
   const fundFee = chain.spending.usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
-  return missingJson(desk, missingFor(desk, finds, fundFee));
+  return missingJson(desk, missingFor(desk, finds, fundFee, payouts));
 }
 
 function missingJson({ feeAsset, tank }: Desk, missing: bigint): Result<'gas.forecast'>['needs'] {
@@ -129,6 +139,7 @@ async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['des
     })),
     assets: assetsOf(desk).map((asset) => assetJson(app, desk, asset)),
     needs: needsOf(desk, finds, feeRate),
+    needs_out: needsOf(desk, finds, feeRate, payoutGas(app, desk, finds, feeRate)),
     plan: planJson(app, desk),
   };
 }

@@ -148,14 +148,15 @@ export class PaySandbox implements PayNetwork<SandboxDeposit> {
   }
 
   async deposit(to: DerivedAddress, units: bigint): Promise<SandboxDeposit> {
-    const { asset, chain } = this;
-    const native = nativeAsset(chain).symbol;
-    return await this.#write((tx) => {
-      if (native !== asset) {
-        const gas = premine(tx, chain, { script: PAYER, asset: native, units: GAS });
-        this.#pay(tx, gas, to, GAS);
-      }
-      const coin = premine(tx, chain, { script: PAYER, asset, units });
+    const native = nativeAsset(this.chain).symbol;
+    if (native !== this.asset) await this.give(to, native, GAS);
+    return this.give(to, this.asset, units);
+  }
+
+  /** A deposit of one asset alone. */
+  give(to: DerivedAddress, asset: AssetId, units: bigint): Promise<SandboxDeposit> {
+    return this.#write((tx) => {
+      const coin = premine(tx, this.chain, { script: PAYER, asset, units });
       return this.#pay(tx, coin, to, units);
     });
   }
