@@ -467,7 +467,7 @@ async function sweepAll(world: World, coin: UtxoChain): Promise<string> {
   const [open] = (await withdrawals(world)).filter(({ state }) => state === 'requested');
   if (!open) return asked;
   const said = await approveOne(world, open);
-  const most = /withdraw up to ([\d.]+)/.exec(said)?.[1];
+  const most = /Withdraw up to ([\d.]+)/.exec(said)?.[1];
   if (most === undefined) return `${asked}; ${said}`;
   // more coins than one transaction may spend
   await reject(world, open);

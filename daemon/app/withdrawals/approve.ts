@@ -142,7 +142,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const limit = needApprovable(holder.chain, plan);
   const spending = holder.chain.spending;
   // rates may rise before it is signed: the fee may rise to the reserved one, or to twice the current one
-  const highest = (plan.fee * spending.highestRate(rate)) / rate;
+  const highest = minOf((plan.fee * spending.highestRate(rate)) / rate, affordable(app, row));
   const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
   // a sweep takes only the coins of now, less the fee
   const total = plan.outputs.reduce((sum, { units }) => sum + units, spending.feeAsset === row.asset ? plan.fee : 0n);
@@ -158,6 +158,15 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
     feeMax,
     speeds: await speedsOf(holder, plan, rate),
   };
+}
+
+/** The highest fee that the balance has beside the amount. */
+function affordable(
+  { store }: App,
+  { id, account_id, asset, fee_asset, units, sweep, outpoint }: WithdrawalRow,
+): bigint {
+  if (fee_asset === asset && (sweep || outpoint !== null)) return FEE_UNLIMITED;
+  return availableUnits(store, account_id, fee_asset, id) - (fee_asset === asset ? units : 0n);
 }
 
 /** On an account chain a sweep empties one address. On real networks the others were found not to be worth collecting. */

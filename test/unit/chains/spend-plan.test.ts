@@ -6,6 +6,7 @@ import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { INPUTS_MAX, planUtxo } from '../../../daemon/chains/utxo/spend/plan.ts';
 import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { parseDecimal } from '../../../daemon/domain/money.ts';
 import type { SpendRequest, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { amount, CHAINS_UTXO, changeOf, coinsOf, DESTINATIONS, ownScript, requestOf, sum } from './spend-kit.ts';
 
@@ -269,7 +270,36 @@ describe('many coins', () => {
     expect(plan(asked)).toMatchObject({ fee, vsize: 34_044 });
     const over = outcome(requestOf('BTC', { pay: [worth - fee + 1n], coins: many(600), feeRate: 1_000n }));
     expect(over).toMatchObject({ code: 'spend.too_many_coins' });
-    expect((over as Rejected).message).toContain('withdraw up to 0.04965956 BTC at a time');
+    expect((over as Rejected).message).toContain('Withdraw up to 0.04931912 BTC at a time');
+  });
+
+  it('all leave in as many withdrawals as the refusals name, however many there are and however little they are worth', () => {
+    for (const [units, feeRate] of [
+      [1_000n, 1_000n],
+      [100n, 1_000n],
+    ] as const) {
+      let coins = coinsOf('BTC', new Array<bigint>(3_000).fill(units));
+      let withdrawals = 0;
+      for (;;) {
+        const all = outcome(requestOf('BTC', { pay: [null], coins, feeRate }));
+        withdrawals++;
+        if (!(all instanceof Rejected)) break;
+        const amount = parseDecimal(/Withdraw up to (0\.\d+) BTC/.exec(all.message)![1]!, 8)!;
+        const made = plan(requestOf('BTC', { pay: [amount], coins, feeRate }));
+        const spent = new Set(made.inputs.map(({ outpoint }) => outpoint));
+        coins = coins.filter(({ outpoint }) => !spent.has(outpoint));
+        const change = made.outputs.find(({ kind }) => kind === 'change');
+        if (change) coins.push({ ...coins[0]!, outpoint: `${'f'.repeat(64)}:${withdrawals}`, units: change.units });
+      }
+      expect(withdrawals).toBeLessThanOrEqual(8);
+    }
+  });
+
+  it('that are worth no more than their fee are said to wait for a lower one', () => {
+    // an input costs 6,801, and the rest of a transaction 4,350
+    const coins = coinsOf('BTC', new Array<bigint>(600).fill(6_802n));
+    const over = outcome(requestOf('BTC', { pay: [null], coins, feeRate: 100_000n }));
+    expect((over as Rejected).message).toContain('takes all that they are worth');
   });
 
   it('of which not even all suffice are missing something', () => {

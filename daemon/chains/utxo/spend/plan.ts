@@ -26,6 +26,8 @@ import { dustOf, inputWeight, vsizeOf, WEIGHT_MAX, weightOf } from './sizes.ts';
 
 /** Coins per transaction: signing each takes time, and 500 stay far below the limit of relay. */
 export const INPUTS_MAX = 500;
+/** How many times its fee a payment leaves where it is told how much goes at a time. */
+const FEE_ROOM = 2n;
 /** Withdrawals per batch. */
 const PAYOUTS_MAX = 500;
 
@@ -182,12 +184,17 @@ class Wallet {
   #tooMany(coins: Coin[]): Rejected {
     const asset = assetOf(this.#request.asset);
     const largest = [...coins].sort(bySize).slice(0, INPUTS_MAX);
-    const most = total(largest) - this.fee(INPUTS_MAX, false);
-    return new Rejected(
-      'spend.too_many_coins',
-      `This takes more than ${INPUTS_MAX} coins, the most that one transaction may spend. Consolidate first: ` +
-        `withdraw up to ${formatUnits(most > 0n ? most : 0n, asset)} ${asset.symbol} at a time, to yourself if need be`,
-    );
+    const fee = this.fee(INPUTS_MAX, false);
+    const worth = total(largest);
+    const least = dustOf(this.#chain, this.#scripts[0] ?? this.#request.change.script);
+    // a fee is approved with room for a rate that doubles, where that leaves most of it
+    const room = worth > 2n * FEE_ROOM * fee ? FEE_ROOM * fee : fee;
+    const what = `This takes more than ${INPUTS_MAX} coins, the most that one transaction may spend`;
+    const advice =
+      worth - room >= least
+        ? `Withdraw up to ${formatUnits(worth - room, asset)} ${asset.symbol} at a time, one after the other, until no more than ${INPUTS_MAX} coins are left`
+        : 'The fee for that many takes all that they are worth: wait until blocks ask for less';
+    return new Rejected('spend.too_many_coins', `${what}. ${advice}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Chooses the coins of a Monero payment, and its fee. Pure. */
-import type { Network } from '../../../domain/assets.ts';
+import { assetOf, type Network } from '../../../domain/assets.ts';
 import { Rejected } from '../../../domain/errors.ts';
-import { maxOf, minOf } from '../../../domain/money.ts';
+import { formatUnits, maxOf, minOf } from '../../../domain/money.ts';
 import {
   type ChangeAddress,
   type Coin,
@@ -48,9 +48,7 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
   const takesAll = payouts.length === 0 || payouts.some(({ units }) => units === null);
   const coins = takesAll ? everything(request) : enough(request, feeWith);
   if (coins.length === 0) throw insufficient();
-  if (coins.length > INPUTS_MAX) {
-    throw new Rejected('spend.too_many_coins', `It takes more than ${INPUTS_MAX} coins: pay less at a time`);
-  }
+  if (coins.length > INPUTS_MAX) throw tooMany(coins, feeWith);
   const fee = feeWith(coins);
   const least = maxOf(lowestFee(coins.length, scripts, feeRate), feeMin);
   if (least > feeMax) throw tooDear(least, feeMax);
@@ -85,6 +83,19 @@ export function weighed(plan: MoneroPlan, request: Omit<MoneroRequest, 'coins'>,
     return { ...plan, outputs: outputsOf(request, total(plan.inputs) - fee), fee, weight: Number(weight) };
   }
   throw new Error('assertion failed: rings have bytes');
+}
+
+/** `coins`: the largest ones first. */
+function tooMany(coins: readonly Coin[], feeWith: (coins: readonly Coin[]) => bigint): Rejected {
+  const largest = coins.slice(0, INPUTS_MAX);
+  const most = total(largest) - feeWith(largest);
+  const what = `It takes more than ${INPUTS_MAX} coins, the most that one transaction may spend`;
+  const advice =
+    most > 0n ? `Pay up to ${formatUnits(most, assetOf('XMR'))} XMR at a time` : 'Wait until fees are lower';
+  return new Rejected(
+    'spend.too_many_coins',
+    `${what}. ${advice}, or everything several times, which takes as many each time`,
+  );
 }
 
 const tooDear = (fee: bigint, most: bigint): Rejected =>
