@@ -63,7 +63,8 @@ export class TokenBuckets {
     this.#gapMs = MS_PER_MINUTE / perMinute;
     this.#burst = burst;
     this.#now = now;
-    this.#fullAt = new LRUCache({ max: bucketsMax });
+    // by size, which takes room as it is needed: with `max` it takes that of all at once
+    this.#fullAt = new LRUCache({ maxSize: bucketsMax, sizeCalculation: () => 1 });
   }
 
   /**

@@ -16,7 +16,8 @@ const UNSEEN_MS = 15 * MS_PER_MINUTE;
 export class HoldsMemory {
   readonly #now: () => number;
   readonly #startedAt: number;
-  readonly #seen = new LRUCache<number, number>({ max: INVOICES_MAX });
+  // by size, which takes room as it is needed: with `max` it takes that of all at once
+  readonly #seen = new LRUCache<number, number>({ maxSize: INVOICES_MAX, sizeCalculation: () => 1 });
   readonly #further = new LRUCache<number, { minute: number; count: number }>({ max: CLIENTS_MAX });
 
   /** `now`: ms since 1970. */
