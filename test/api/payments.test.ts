@@ -1,7 +1,7 @@
 /** What becomes of an invoice when money comes, on the sandbox's chains: the whole daemon, a clock that the test moves. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 const INVALID =
@@ -30,17 +30,22 @@ type Invoice = { id: string; status: string; payment: Payment };
 let service: TestDaemon;
 let hooks: Server;
 let hookUrl: string;
-let received: { method: string; body: string; request: IncomingMessage }[];
+/** What the shop was told of the invoices of this test. */
+let received: { method: string; body: string }[];
+let tests = 0;
 
-beforeEach(async () => {
+beforeEach(() => {
   received = [];
+  tests++;
+});
+beforeAll(async () => {
   hooks = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => {
       body += chunk;
     });
     request.on('end', () => {
-      received.push({ method: request.method ?? '', body, request });
+      if (request.url === `/paid/${tests}`) received.push({ method: request.method ?? '', body });
       response.end('ok');
     });
   });
@@ -49,7 +54,7 @@ beforeEach(async () => {
   hookUrl = `http://127.0.0.1:${port}/paid`;
   service = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${port}"]\n`);
 });
-afterEach(async () => {
+afterAll(async () => {
   await service.stop();
   hooks.closeAllConnections();
   await new Promise((resolve) => hooks.close(resolve));
@@ -68,7 +73,7 @@ const when = (id: string, what: string, holds: (invoice: Invoice) => boolean): P
   });
 
 async function requested(crypto = 'LTC', body: Record<string, unknown> = {}): Promise<Invoice> {
-  const wanted = { amount: 100, webhook_url: hookUrl, due_date: dayFromNow(service, 30), ...body };
+  const wanted = { amount: 100, webhook_url: `${hookUrl}/${tests}`, due_date: dayFromNow(service, 30), ...body };
   const made = await service.call<{ id: string }>('POST', '/invoice', wanted);
   await service.call('POST', `/invoice/rp/${made.body.id}`, { crypto });
   return get(made.body.id);
