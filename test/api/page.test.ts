@@ -1,17 +1,18 @@
 /** The payment page as browsers meet it: the whole daemon on its sandbox. */
 import { request as rawRequest } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 const HOUR = 3_600_000;
 
 let service: TestDaemon;
-beforeEach(async () => {
-  service = await startTestDaemon();
-});
-afterEach(async () => {
-  await service.stop();
-});
+/** A service for each test, whose clock, sources and limits are its own, or one for all of a group that moves none of them. */
+function serve(begin: typeof beforeEach, end: typeof afterEach): void {
+  begin(async () => {
+    service = await startTestDaemon();
+  });
+  end(() => service.stop());
+}
 
 type Payment = { status: string | null; address: string; remaining: string };
 type Page = { status: number; headers: Headers; text: string };
@@ -46,6 +47,8 @@ const target = (page: Page, path: string): string =>
   new URL(page.headers.get('location') ?? '', `${service.url}/pay/${path}`).href;
 
 describe('headers', () => {
+  serve(beforeAll, afterAll);
+
   it.each([
     ['an invoice', async () => get(await invoice()), 200],
     ['no invoice', () => get('AAAAAAAAAAAA'), 404],
@@ -125,6 +128,8 @@ describe('headers', () => {
 });
 
 describe('what is not there', () => {
+  serve(beforeAll, afterAll);
+
   /** Not fetch, which would tidy the path up. */
   const getRaw = (path: string) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
@@ -178,6 +183,8 @@ describe('what is not there', () => {
 });
 
 describe('choosing', () => {
+  serve(beforeEach, afterEach);
+
   it('requests the payment once, however often it is sent', async () => {
     const slug = await invoice({ crypto: 'ALL' });
     const before = await get(slug);
@@ -243,6 +250,8 @@ describe('choosing', () => {
 });
 
 describe('changing the coin', () => {
+  serve(beforeEach, afterEach);
+
   const shown = async (slug: string) => {
     const { text } = await get(slug);
     return { text, address: (await paymentOf(slug)).address };
@@ -297,6 +306,8 @@ describe('changing the coin', () => {
 });
 
 describe('a payment', () => {
+  serve(beforeEach, afterEach);
+
   it('goes by the sandbox buttons from half to all, to confirmed, to the shop', async () => {
     const slug = await requested({ close_url: 'https://shop.example/?a=1&b=2', automatic_redirect: true });
     const half = await post(`${slug}/sandbox`, 'do=half');
@@ -353,6 +364,8 @@ describe('a payment', () => {
 });
 
 describe('limits by address', () => {
+  serve(beforeEach, afterEach);
+
   /** The answers up to the first refusal: a slow machine gets a few more through, since the buckets fill meanwhile. */
   async function untilRefused(ask: () => Promise<Page>): Promise<{ allowed: number; refused: Page }> {
     for (let allowed = 0; allowed < 500; allowed++) {
