@@ -18,7 +18,7 @@ import { isSampled, REPEAT } from '../../support/sample.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
 
-const ONE_OF = 3;
+const ONE_OF = 6;
 const ROUNDS_MAX = 18;
 const LAST_ID = 2 ** 31;
 /** What a deposit of any value needs. */

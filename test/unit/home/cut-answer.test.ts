@@ -20,7 +20,7 @@ import { away, connected, homeOf, journalOf, serverIn, stage, stageEach, tunnel,
 stageEach();
 
 /** Of the bytes at which it ends, one of so many is tried in a run, and always the first and the last ones. */
-const ONE_OF = 4;
+const ONE_OF = 12;
 /** Signing takes longest, so between two times that the wallet signs, its last answer is said again. */
 const SIGNED_EVERY = 16;
 const MACHINE = { name: 'Laptop', fingerprint: null, seenAt: null };
