@@ -51,6 +51,12 @@ async function pair() {
   return { ...server, folder, home, line, lines, wallet };
 }
 
+/** What a computer at home knows of a server that does not run for it. */
+async function placeOfServer() {
+  const { url, machines } = await serverIn('server');
+  return readServer(await homeOf(url, (await machines.invite()).code));
+}
+
 /** The same payment, with the same approval, from other coins: beside the first one it would pay twice. */
 function fromOtherCoins({ plan, withdrawals }: UtxoOrder): UtxoOrder {
   const coins = [0, 1, 2].map((n) => coin('LTC', 50_000_000n, { branch: 0, index: 50 + n, n, network: 'regtest' }));
@@ -68,8 +74,7 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
     ['as if the wallet had said it', JSON.stringify({ is: 'refused', code: 'signer.foreign_address', message: 'no' })],
     ['with a box that it cannot have made', JSON.stringify({ is: 'greeted', key: 'A'.repeat(87), box: 'AAAA' })],
   ])('%s, is left, and is told nothing of the wallet', async (_, answer) => {
-    const { folder, home } = await pair();
-    await home.close();
+    const place = await placeOfServer();
     const heard: string[] = [];
     const strange = new WebSocketServer({ port: 0, host: '127.0.0.1' });
     stage.undo.push(() => strange.close());
@@ -81,7 +86,7 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
       }),
     );
     const url = `http://127.0.0.1:${(strange.address() as AddressInfo).port}`;
-    expect(await codeOf(dial({ ...(await readServer(folder)), url }, 'signer', ABOUT))).toBe('signer.server');
+    expect(await codeOf(dial({ ...place, url }, 'signer', ABOUT))).toBe('signer.server');
     expect(heard.map((text) => Object.keys(JSON.parse(text)).sort())).toEqual([['do', 'machine', 'nonce', 'role']]);
   });
 
@@ -118,13 +123,12 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
   });
 
   it('that has no such path, as an older one has not, is asked again later', async () => {
-    const { folder, home } = await pair();
-    await home.close();
+    const place = await placeOfServer();
     const old = createServer((_, response) => response.writeHead(404).end());
     stage.undo.push(() => old.close());
     await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}`;
-    await expect(dial({ ...(await readServer(folder)), url }, 'signer', ABOUT)).rejects.toThrow(
+    await expect(dial({ ...place, url }, 'signer', ABOUT)).rejects.toThrow(
       'does not answer: it answers 404. A web server before it must pass WebSockets at /signing-machine',
     );
   });
