@@ -1,29 +1,29 @@
-/** `countinghouse service`: the program as something that the machine runs. */
+/** `countinghouse service`: the program as a service of systemd. */
 import type { Command } from 'commander';
-import { action, type Work } from './commands.ts';
+import { action } from './commands.ts';
 import { Failure, type Io } from './io.ts';
+import type { InstallOptions, UninstallOptions } from './service/install.ts';
 import type { Session } from './session.ts';
 
-/** The system's service manager, loaded on demand. */
-async function manager({ io }: Session) {
-  if (io.platform === 'darwin') {
-    const { installLaunchd, statusLaunchd, uninstallLaunchd } = await import('./service/mac.ts');
-    return { install: installLaunchd, status: statusLaunchd, uninstall: uninstallLaunchd };
-  }
-  if (io.platform !== 'linux') throw new Failure('services are set up by this command on Linux and macOS only');
-  const { installSystemd, statusSystemd, uninstallSystemd } = await import('./service/install.ts');
-  return { install: installSystemd, status: statusSystemd, uninstall: uninstallSystemd };
+/** Loaded on demand. */
+async function systemd({ io }: Session) {
+  if (io.platform === 'linux') return import('./service/install.ts');
+  throw new Failure(
+    'services are set up by this command on Linux only: elsewhere have `countinghouse start` run at login',
+  );
 }
 
-const by =
-  <K extends 'install' | 'status' | 'uninstall'>(
-    name: K,
-  ): Work<Parameters<Awaited<ReturnType<typeof manager>>[K]>[1]> =>
-  async (session, options) =>
-    (await manager(session))[name](session, options);
+const install = async (session: Session, options: InstallOptions): Promise<void> =>
+  (await systemd(session)).installSystemd(session, options);
+
+const status = async (session: Session, options: UninstallOptions): Promise<void> =>
+  (await systemd(session)).statusSystemd(session, options);
+
+const uninstall = async (session: Session, options: UninstallOptions): Promise<void> =>
+  (await systemd(session)).uninstallSystemd(session, options);
 
 export function serviceCommands(root: Command, io: Io): void {
-  const service = root.command('service').description('install the program as a service of systemd or launchd');
+  const service = root.command('service').description('install the program as a service of systemd');
   const below = ['--root <folder>', 'work on the files below this folder, and run nothing'] as const;
   service
     .command('install')
@@ -34,16 +34,16 @@ export function serviceCommands(root: Command, io: Io): void {
     .option('--passphrase-file <file>', 'a file of root that opens the wallet by itself')
     .option('--no-passphrase-file', 'ask for the passphrase')
     .option(...below)
-    .action(action(io, by('install')));
+    .action(action(io, install));
   service
     .command('status')
     .description('show whether it is installed, of which release, and whether it runs')
     .option(...below)
-    .action(action(io, by('status')));
+    .action(action(io, status));
   service
     .command('uninstall')
     .description('stop the service and remove its units; the data stay')
     .option('--delete-data', 'also the wallet and everything else')
     .option(...below)
-    .action(action(io, by('uninstall')));
+    .action(action(io, uninstall));
 }

@@ -1,6 +1,5 @@
 /**
  * `countinghouse service`, with systemd's own programs as the judges: they work on files without a running systemd.
- * launchd's file is checked for its form alone.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -18,7 +17,6 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { launchAgent } from '../../daemon/cli/service/launchd.ts';
 import { checkPassphraseFile, checkProgram } from '../../daemon/cli/service/trusted.ts';
 import { daemonUnit, homeUnit, signerUnit } from '../../daemon/cli/service/units.ts';
 import { cli } from './cli-kit.ts';
@@ -245,33 +243,4 @@ describe.runIf(process.getuid?.() === 0)('what root installs', () => {
       expect(check).toThrow(`${path} can be changed by others than root`);
     },
   );
-});
-
-describe('launchd', () => {
-  it('gets a property list of balanced elements, with everything escaped', () => {
-    const text = launchAgent({ ...program, script: '/Users/a&b/<x>/cli.js' }, '/Users/a&b/data', '/Users/a&b/log');
-    expect(text).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?>\n<!DOCTYPE plist PUBLIC/);
-    const open: string[] = [];
-    for (const [, close, name, empty] of text.matchAll(/<(\/?)([a-z]+)[^<>]*?(\/?)>/g)) {
-      if (empty) continue;
-      if (close) expect(open.pop()).toBe(name);
-      else open.push(name!);
-    }
-    expect(open).toEqual([]);
-    expect(text).toContain('<string>/Users/a&amp;b/&lt;x&gt;/cli.js</string>');
-    const dict = text.slice(text.indexOf('<dict>'));
-    expect([...dict.matchAll(/^ {2}<key>(\w+)<\/key>/gm)].map(([, key]) => key)).toEqual([
-      'Label',
-      'ProgramArguments',
-      'EnvironmentVariables',
-      'RunAtLoad',
-      'KeepAlive',
-      'ThrottleInterval',
-      'ExitTimeOut',
-      'ProcessType',
-      'Umask',
-      'StandardOutPath',
-      'StandardErrorPath',
-    ]);
-  });
 });

@@ -1,6 +1,6 @@
 /**
- * `countinghouse service`: installs the program as a service of systemd, or of launchd on macOS, shows its state, and
- * removes it. Data is deleted only on request.
+ * `countinghouse service`: installs the program as a service of systemd, shows its state, and removes it. Data is deleted only
+ * on request.
  *
  * Invariant: everything is checked before anything is written, and another program's file is kept under another name.
  */
@@ -47,7 +47,7 @@ const UNITS = ['countinghouse.service', 'countinghouse-signer.service'];
 const AT_HOME = 'countinghouse-home.service';
 
 /** The running program: its Node, its entry, its version. */
-export async function runningProgram(): Promise<Program> {
+async function runningProgram(): Promise<Program> {
   const { version } = await import('../version.ts');
   return { node: realpathSync(process.execPath), script: realpathSync(entryFile('cli')), version: version() };
 }
