@@ -53,7 +53,6 @@ export class Reserve {
     return this.freeBytes() >= ROOM_FACTOR * this.#bytes;
   }
 
-  /** The free bytes for this user. */
   freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.#folder);
     return bavail * bsize;

@@ -1,6 +1,6 @@
 /**
  * Statements that are compiled once and run synchronously by better-sqlite3. A statement of one table that depends on
- * its columns alone is named (`insert`, `find`, `update`, `remove`). Any other is written for Kysely, as a function of
+ * its columns alone is named (`insert`, `find`, `page`, `update`, `remove`, …). Any other is written for Kysely, as a function of
  * its parameters. The function is called once, with markers for the parameters; each later use only binds values.
  */
 import {
@@ -153,16 +153,71 @@ export const find = <T extends Table, const N extends Name<T>>(
 ): Statement<Pick<Row<T>, N>, Row<T>> =>
   byColumns(`select * from ${quoted(table)} where ${equal(columns, ' and ')}`, columns);
 
-/** Sets columns of the rows with the given values in the columns of `where`. */
-export const update = <T extends Table, const N extends Name<T>, const K extends Name<T>>(
+/** As a fixed value: the column is not NULL. */
+export const SOME = Symbol('not null');
+
+/** Values that a statement always has. They are literals, because SQLite uses a partial index only if its condition is in the statement. */
+type Fixed<T extends Table> = {
+  readonly [N in Name<T>]?: Extract<Row<T>[N], string | number | boolean | null> | typeof SOME;
+};
+
+const literal = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : value === null ? 'null' : `${Number(value)}`;
+
+const isFixed = ([name, value]: [string, unknown]): string => {
+  if (value === SOME) return `${quoted(name)} is not null`;
+  return `${quoted(name)} ${value === null ? 'is' : '='} ${literal(value)}`;
+};
+
+/** Makes `find` with fixed values, an end with the parameters `more`, and some columns alone. */
+const ending =
+  <M extends object>(end: string, ...more: (keyof M & string)[]) =>
+  <T extends Table, const N extends Name<T> = never, const C extends Name<T> = Name<T>>(
+    table: T,
+    columns: readonly N[] = [],
+    fixed: Fixed<T> = {},
+    selected: readonly C[] = [],
+  ): Statement<Pick<Row<T>, N> & M, Pick<Row<T>, C>> => {
+    const conditions = [...columns.map((name) => equal([name], '')), ...Object.entries(fixed).map(isFixed)];
+    const where = conditions.length === 0 ? '1' : conditions.join(' and ');
+    const what = selected.length === 0 ? '*' : listOf(selected);
+    return byColumns(`select ${what} from ${quoted(table)} where ${where}${end}`, [...columns, ...more]);
+  };
+
+export const matching = ending('');
+export const upTo = ending<{ limit: number }>(` limit ${PARAMETER}`, 'limit');
+export const inOrder = ending(' order by "id"');
+export const oldest = ending<{ limit: number }>(` order by "id" limit ${PARAMETER}`, 'limit');
+export const newest = ending<{ limit: number }>(` order by "id" desc limit ${PARAMETER}`, 'limit');
+/** A page, by id. */
+export const page = ending<{ after: number; limit: number }>(
+  ` and "id" > ${PARAMETER} order by "id" limit ${PARAMETER}`,
+  'after',
+  'limit',
+);
+/** A page, the newest first. */
+export const below = ending<{ id: number; limit: number }>(
+  ` and "id" < ${PARAMETER} order by "id" desc limit ${PARAMETER}`,
+  'id',
+  'limit',
+);
+
+type Part<T extends Table> = Name<T> | Fixed<T>;
+type Given<T extends Table, L extends readonly Part<T>[]> = Extract<L[number], Name<T>>;
+
+/** Sets columns of the rows with the given values in the columns of `where`; in both, also fixed values. */
+export function update<T extends Table, const C extends readonly Part<T>[], const W extends readonly Part<T>[]>(
   table: T,
-  columns: readonly N[],
-  ...where: K[]
-): Statement<Pick<Row<T>, N | K>, never> =>
-  byColumns(`update ${quoted(table)} set ${equal(columns, ', ')} where ${equal(where, ' and ')}`, [
-    ...columns,
-    ...where,
-  ]);
+  columns: C,
+  ...where: W
+): Statement<Pick<Row<T>, Given<T, C> | Given<T, W>>, never> {
+  const texts = (parts: readonly Part<T>[], fixed: (entry: [string, unknown]) => string): string[] =>
+    parts.flatMap((part) => (typeof part === 'object' ? Object.entries(part).map(fixed) : equal([part], '')));
+  const set = texts(columns, ([name, value]) => `${quoted(name)} = ${literal(value)}`).join(', ');
+  const conditions = texts(where, isFixed).join(' and ');
+  const names = [...columns, ...where].filter((part) => typeof part === 'string');
+  return byColumns(`update ${quoted(table)} set ${set} where ${conditions}`, names);
+}
 
 /** Deletes the rows with the given values in these columns. */
 export const remove = <T extends Table, const N extends Name<T>>(

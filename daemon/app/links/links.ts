@@ -175,7 +175,7 @@ export function addLink(
 }
 
 const newest = (app: App, tx: Tx, id: number): LinkView =>
-  viewOf(app, tx, tx.all(linksBefore, { before: id + 1, limit: 1 })[0]!);
+  viewOf(app, tx, tx.all(linksBefore, { id: id + 1, limit: 1 })[0]!);
 
 /**
  * Changes what a link says and sells; its kind, currency and address stay. An item that is named by its number keeps its sales; one
@@ -229,7 +229,7 @@ export function linkPage(
   { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
 ): LinkView[] {
   const rows = business
-    ? app.store.all(linksOfBusiness, { business_id: business.id, before, limit })
-    : app.store.all(linksBefore, { before, limit });
+    ? app.store.all(linksOfBusiness, { business_id: business.id, id: before, limit })
+    : app.store.all(linksBefore, { id: before, limit });
   return rows.map((row) => viewOf(app, app.store, row));
 }

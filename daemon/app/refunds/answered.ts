@@ -124,7 +124,7 @@ export type Progress = { before: number };
  */
 export async function prepareGiven(app: App, progress: Progress): Promise<void> {
   if (quarantineOf(app.store)) return;
-  const page = app.store.all(refundLinksBefore, { before: progress.before, limit: LINKS_PER_PASS });
+  const page = app.store.all(refundLinksBefore, { id: progress.before, limit: LINKS_PER_PASS });
   const isLast = page.length < LINKS_PER_PASS;
   progress.before = isLast ? Number.MAX_SAFE_INTEGER : page.at(-1)!.id;
   for (const link of page) {

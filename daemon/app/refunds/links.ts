@@ -169,7 +169,7 @@ export function refundLinkPage(
     return app.store.all(refundLinksOfInvoice, { invoice_id: findInvoice(app.store, of.invoice).id, limit });
   }
   if (of.inbox !== undefined) return app.store.all(refundLinksOfDeposit, { inbox_id: of.inbox, limit });
-  return app.store.all(refundLinksBefore, { before, limit });
+  return app.store.all(refundLinksBefore, { id: before, limit });
 }
 
 /** The fate of a link. `waits`: for the payer. `given`: the address is known. The others follow its withdrawal. */

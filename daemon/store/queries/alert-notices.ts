@@ -1,6 +1,6 @@
 /** Statements about the notices of alerts on the operator's channels. */
 import { sql } from 'kysely';
-import { insert, remove, sqlite, statement } from '../statement.ts';
+import { insert, matching, remove, sqlite, statement } from '../statement.ts';
 
 export const newestAlertId = statement((_: Record<never, never>) =>
   sqlite.selectFrom('alert').select('id').orderBy('id', 'desc').limit(1),
@@ -15,14 +15,7 @@ export const alertsAbove = statement((p: { id: number; limit: number }) =>
     .limit(p.limit),
 );
 
-export const openAlertOf = statement((p: { kind: string; subject: string }) =>
-  sqlite
-    .selectFrom('alert')
-    .select(['id', 'message', 'created_at'])
-    .where('kind', '=', p.kind)
-    .where('subject', '=', p.subject)
-    .where('seen_at', 'is', null),
-);
+export const openAlertOf = matching('alert', ['kind', 'subject'], { seen_at: null }, ['id', 'message', 'created_at']);
 
 export const insertNotice = insert('alert_notice', ['channel', 'alert_id', 'state'], 'ignore');
 
@@ -90,14 +83,7 @@ export const dropOldNotices = statement((p: { channel: string; channel_again: st
     ),
 );
 
-export const toldAt = statement((p: { channel: string; kind: string; subject: string }) =>
-  sqlite
-    .selectFrom('alert_told')
-    .select('at')
-    .where('channel', '=', p.channel)
-    .where('kind', '=', p.kind)
-    .where('subject', '=', p.subject),
-);
+export const toldAt = matching('alert_told', ['channel', 'kind', 'subject'], {}, ['at']);
 
 export const saveTold = insert('alert_told', ['channel', 'kind', 'subject', 'at'], ['channel', 'kind', 'subject']);
 

@@ -1,7 +1,7 @@
 /** Statements about businesses, their accounts, keys and client IDs. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, inOrder, insert, matching, SOME, sqlite, statement, update } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
 export type AccountRow = Row<'account'>;
@@ -26,9 +26,7 @@ export const insertAccount = insert('account', ['business_id', 'chain_key', 'key
 
 export const allAccounts = statement((_: Nothing) => sqlite.selectFrom('account').selectAll().orderBy('id'));
 
-export const accountsOfChain = statement((p: { chain_key: string }) =>
-  sqlite.selectFrom('account').select(['id', 'rescan', 'key']).where('chain_key', '=', p.chain_key).orderBy('id'),
-);
+export const accountsOfChain = inOrder('account', ['chain_key'], {}, ['id', 'rescan', 'key']);
 
 export const accountById = find('account', 'id');
 
@@ -47,9 +45,7 @@ export const poolSize = statement((p: { account_id: number }) =>
   readyTargets(p.account_id).select((eb) => eb.fn.countAll<number>().as('ready')),
 );
 
-export const accountsToRescan = statement((p: { chain_key: string }) =>
-  sqlite.selectFrom('account').selectAll().where('chain_key', '=', p.chain_key).where('rescan', 'is not', null),
-);
+export const accountsToRescan = matching('account', ['chain_key'], { rescan: SOME });
 
 /** Advances an account's rescan if it is still at `from`. */
 export const stepRescan = statement((p: { id: number; from: string; to: string | null }) =>
@@ -57,9 +53,7 @@ export const stepRescan = statement((p: { id: number; from: string; to: string |
 );
 
 /** Begins to read an account's history, unless that is under way. */
-export const rescanAccount = statement((p: { id: number }) =>
-  sqlite.updateTable('account').set({ rescan: '[]' }).where('id', '=', p.id).where('rescan', 'is', null),
-);
+export const rescanAccount = update('account', [{ rescan: '[]' }], 'id', { rescan: null });
 
 /** The same from a block on. */
 export const rescanFrom = statement((p: { id: number; to: string }) =>
@@ -79,19 +73,11 @@ export const setNextIndex = update('account', ['next_index'], 'id');
 
 export const insertApiKey = insert('api_key', columnsBut('api_key', 'id', 'last_used_at', 'revoked_at'));
 
-export const apiKeyByHash = statement((p: { hash: Uint8Array }) =>
-  sqlite.selectFrom('api_key').selectAll().where('hash', '=', p.hash).where('revoked_at', 'is', null),
-);
+export const apiKeyByHash = matching('api_key', ['hash'], { revoked_at: null });
 
 export const allApiKeys = statement((_: Nothing) => sqlite.selectFrom('api_key').selectAll().orderBy('id'));
 
-export const revokeApiKey = statement((p: { id: number; revoked_at: number }) =>
-  sqlite
-    .updateTable('api_key')
-    .set({ revoked_at: p.revoked_at })
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null),
-);
+export const revokeApiKey = update('api_key', ['revoked_at'], 'id', { revoked_at: null });
 
 export const touchApiKey = update('api_key', ['last_used_at'], 'id');
 
@@ -99,14 +85,6 @@ export const insertClient = insert('client', columnsBut('client', 'id', 'revoked
 
 export const allClients = statement((_: Nothing) => sqlite.selectFrom('client').selectAll().orderBy('id'));
 
-export const setClient = statement((p: { id: number; name: string; origins: string[]; url_hosts: string[] }) =>
-  sqlite
-    .updateTable('client')
-    .set({ name: p.name, origins: p.origins, url_hosts: p.url_hosts })
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null),
-);
+export const setClient = update('client', ['name', 'origins', 'url_hosts'], 'id', { revoked_at: null });
 
-export const revokeClient = statement((p: { id: number; revoked_at: number }) =>
-  sqlite.updateTable('client').set({ revoked_at: p.revoked_at }).where('id', '=', p.id).where('revoked_at', 'is', null),
-);
+export const revokeClient = update('client', ['revoked_at'], 'id', { revoked_at: null });

@@ -1,5 +1,5 @@
 /** Statements about client IDs and the invoices that they made. */
-import { insert, sqlite, statement, update, YES } from '../statement.ts';
+import { insert, matching, sqlite, statement, update, YES } from '../statement.ts';
 
 export const liveClients = statement((_: Record<never, never>) =>
   sqlite.selectFrom('client').selectAll().where('revoked_at', 'is', null).orderBy('id'),
@@ -7,9 +7,7 @@ export const liveClients = statement((_: Record<never, never>) =>
 
 export const insertClientInvoice = insert('client_invoice', ['invoice_id', 'client_id', 'holds']);
 
-export const clientInvoice = statement((p: { invoice_id: number }) =>
-  sqlite.selectFrom('client_invoice').select('client_id').where('invoice_id', '=', p.invoice_id),
-);
+export const clientInvoice = matching('client_invoice', ['invoice_id'], {}, ['client_id']);
 
 /** The holders are kept only while the invoice counts. */
 export const setHolds = update('client_invoice', ['holds', 'holder', 'holder_site', 'holder_provider'], 'invoice_id');

@@ -1,5 +1,5 @@
 /** Statements about corrections of the books, and about the facts that are asked for again. */
-import { columnsBut, insert, sqlite, statement } from '../statement.ts';
+import { columnsBut, insert, matching, SOME, sqlite, statement } from '../statement.ts';
 
 export const insertCorrection = insert('correction', columnsBut('correction', 'id'));
 
@@ -28,11 +28,4 @@ export const usedKeysAbove = statement((p: { chain_key: string; after: string; l
 );
 
 /** The amounts that left an address of an account chain in blocks, of every asset. */
-export const debitsInBlocksOf = statement((p: { target_id: number }) =>
-  sqlite
-    .selectFrom('debit')
-    .selectAll()
-    .where('target_id', '=', p.target_id)
-    .where('target_id', 'is not', null)
-    .where('block_hash', 'is not', null),
-);
+export const debitsInBlocksOf = matching('debit', ['target_id'], { target_id: SOME, block_hash: SOME });

@@ -1,20 +1,12 @@
 /** Statements about the counter: items, sales and their lines, closings. */
 import type { InvoiceStatus } from '../../domain/payment.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, insert, oldest, sqlite, statement, update } from '../statement.ts';
 
 export type ItemRow = Row<'item'>;
 export type SaleLineRow = Row<'sale_line'>;
 
-export const itemsOf = statement((p: { business_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('item')
-    .selectAll()
-    .where('business_id', '=', p.business_id)
-    .where('removed_at', 'is', null)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const itemsOf = oldest('item', ['business_id'], { removed_at: null });
 export const itemCount = statement((p: { business_id: number }) =>
   sqlite
     .selectFrom('item')

@@ -2,7 +2,22 @@
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
+import {
+  columnsBut,
+  find,
+  inOrder,
+  insert,
+  matching,
+  NO,
+  page,
+  remove,
+  SOME,
+  sqlite,
+  statement,
+  update,
+  upTo,
+  YES,
+} from '../statement.ts';
 import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 export type CreditRow = Row<'credit'>;
@@ -11,9 +26,7 @@ export type TargetRow = Row<'target'>;
 
 export const insertTarget = insert('target', columnsBut('target', 'id'), 'ignore');
 
-export const targetIdByScript = statement((p: { script: Uint8Array; chain_key: string }) =>
-  sqlite.selectFrom('target').select('id').where('script', '=', p.script).where('chain_key', '=', p.chain_key),
-);
+export const targetIdByScript = matching('target', ['script', 'chain_key'], {}, ['id']);
 
 /** `invoice_id` is right also where the row does not say it yet. */
 export const targetById = statement((p: { id: number }) =>
@@ -103,13 +116,9 @@ export const creditsOfTransactionAfter = statement(
 );
 
 /** One credit of a target, whether it still exists or not. */
-export const anyCreditOfTarget = statement((p: { target_id: number }) =>
-  sqlite.selectFrom('credit').select('id').where('target_id', '=', p.target_id).limit(1),
-);
+export const anyCreditOfTarget = matching('credit', ['target_id'], {}, ['id']);
 
-export const creditsOfTarget = statement((p: { target_id: number }) =>
-  sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id'),
-);
+export const creditsOfTarget = inOrder('credit', ['target_id']);
 
 /** Whether a credit counts for the invoice of its address, or may count later. Written as in the partial index. */
 const pays = sql<boolean>`(claim is null or claim = 'invoice')`;
@@ -140,55 +149,21 @@ export const payingCreditAfter = statement((p: { target_id: number; skip: number
 );
 
 /** The credits of an address in an asset, with any claim. */
-export const arrivedCredits = statement((p: { target_id: number; asset: AssetId; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .select('units')
-    .where('target_id', '=', p.target_id)
-    .where('asset', '=', p.asset)
-    .where('gone', '=', NO)
-    .where('locked', '=', NO)
-    .limit(p.limit),
-);
+export const arrivedCredits = upTo('credit', ['target_id', 'asset'], { gone: false, locked: false }, ['units']);
 
 /** A credit of an address, with any claim, that lacks confirmations. */
-export const creditUnderWay = statement((p: { target_id: number; asset: AssetId }) =>
-  sqlite
-    .selectFrom('credit')
-    .select('id')
-    .where('target_id', '=', p.target_id)
-    .where('asset', '=', p.asset)
-    .where('gone', '=', NO)
-    .where('locked', '=', NO)
-    .where('confirmed', '=', NO)
-    .limit(sql.lit(1)),
+export const creditUnderWay = matching(
+  'credit',
+  ['target_id', 'asset'],
+  { gone: false, locked: false, confirmed: false },
+  ['id'],
 );
 
 /** A page, by id, of the credits of a chain that further blocks can change. */
-export const unsettledCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('settled', '=', NO)
-    .where('gone', '=', NO)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const unsettledCredits = page('credit', ['chain_key'], { settled: false, gone: false });
 
 /** A page, by id, of the credits that are in no block. */
-export const unconfirmedCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('block_hash', 'is', null)
-    .where('gone', '=', NO)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const unconfirmedCredits = page('credit', ['chain_key'], { block_hash: null, gone: false });
 
 /** A page, by id, of the credits without a value in dollars. */
 export const unvaluedCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
@@ -205,15 +180,7 @@ export const unvaluedCredits = statement((p: { chain_key: string; after: number;
 );
 
 /** A page, by id, of the credits in a block. */
-export const creditsInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .selectAll()
-    .where('block_hash', '=', p.block_hash)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const creditsInBlock = page('credit', ['block_hash']);
 
 /** A page, by id, of the coins of ours that a block spends. */
 export const creditsSpentInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
@@ -227,17 +194,7 @@ export const creditsSpentInBlock = statement((p: { block_hash: string; after: nu
 );
 
 /** A page, by id, of the coins of ours that unconfirmed transactions spend. */
-export const creditsSpentUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('spent_txid', 'is not', null)
-    .where('spent_block_hash', 'is', null)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const creditsSpentUnconfirmed = page('credit', ['chain_key'], { spent_txid: SOME, spent_block_hash: null });
 
 /**
  * The credits that vanished first, up to a time. Own change, conflict keys of versions, decided deposits and those of refund links are
@@ -302,9 +259,7 @@ export const deleteCredit = remove('credit', 'id');
 
 export const deleteInboxItem = remove('inbox', 'credit_id');
 
-export const balanceOf = statement((p: { account_id: number; asset: AssetId }) =>
-  sqlite.selectFrom('balance').select('units').where('account_id', '=', p.account_id).where('asset', '=', p.asset),
-);
+export const balanceOf = matching('balance', ['account_id', 'asset'], {}, ['units']);
 
 export const balancesOfAccount = find('balance', 'account_id');
 
@@ -382,17 +337,11 @@ export const untoldDeposits = statement((p: { business_id: number; after: number
     .limit(p.limit),
 );
 
-export const markTold = statement((p: { id: number }) =>
-  sqlite.updateTable('inbox').set({ told: YES }).where('id', '=', p.id),
-);
+export const markTold = update('inbox', [{ told: true }], 'id');
 
 /** Deposits that wait again, such as one whose block left the chain, are told again. */
-export const forgetTold = statement((p: { business_id: number }) =>
-  sqlite
-    .updateTable('inbox')
-    .set({ told: NO })
-    .where('business_id', '=', p.business_id)
-    .where('state', '=', sql.lit('open'))
-    .where('silent', '=', NO)
-    .where('told', '=', YES),
-);
+export const forgetTold = update('inbox', [{ told: false }], 'business_id', {
+  state: 'open',
+  silent: false,
+  told: true,
+});

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, remove, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, insert, matching, NO, page, remove, SOME, sqlite, statement, update } from '../statement.ts';
 
 export type DebitRow = Row<'debit'>;
 
@@ -43,16 +43,7 @@ export const updateDebit = update(
 export const deleteDebit = remove('debit', 'id');
 
 /** A page, by id, of the reported debits in a block. */
-export const reportedDebitsInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('debit')
-    .selectAll()
-    .where('target_id', 'is not', null)
-    .where('block_hash', '=', p.block_hash)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const reportedDebitsInBlock = page('debit', ['block_hash'], { target_id: SOME });
 
 /** The debits that an account chain reports, in the order in which they were stored. */
 export const reportedDebitsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
@@ -67,28 +58,10 @@ export const reportedDebitsAbove = statement((p: { chain_key: string; id: number
 );
 
 /** A page, by id, of the reported debits that are in no block. */
-export const reportedDebitsUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('debit')
-    .selectAll()
-    .where('target_id', 'is not', null)
-    .where('block_hash', 'is', null)
-    .where('chain_key', '=', p.chain_key)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const reportedDebitsUnconfirmed = page('debit', ['chain_key'], { target_id: SOME, block_hash: null });
 
 /** The amount that left an address of an account chain in blocks. */
-export const debitsOfTarget = statement((p: { target_id: number; asset: AssetId }) =>
-  sqlite
-    .selectFrom('debit')
-    .selectAll()
-    .where('target_id', '=', p.target_id)
-    .where('asset', '=', p.asset)
-    .where('target_id', 'is not', null)
-    .where('block_hash', 'is not', null),
-);
+export const debitsOfTarget = matching('debit', ['target_id', 'asset'], { target_id: SOME, block_hash: SOME });
 
 /** The adopted balance of an address that the first block from a height on has; undefined: none from there on was adopted. */
 export const adoptedFrom = statement((p: { target_id: number; asset: AssetId; height: number }) =>

@@ -1,30 +1,14 @@
 /** Statements about webhooks, alerts, idempotency keys, chain checkpoints and rate history. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { below, columnsBut, find, inOrder, insert, oldest, sqlite, statement, update } from '../statement.ts';
 
 export type WebhookRow = Row<'webhook'>;
 export type WebhookAttemptRow = Row<'webhook_attempt'>;
 export type AlertRow = Row<'alert'>;
 
 /** Once per invoice: the unique key makes a second notification impossible. */
-type NewWebhook = Omit<WebhookRow, 'id'>;
-
-export const insertWebhook = statement((p: NewWebhook) =>
-  sqlite
-    .insertInto('webhook')
-    .values({
-      invoice_id: p.invoice_id,
-      url: p.url,
-      state: p.state,
-      created_at: p.created_at,
-      lane: p.lane,
-      host: p.host,
-      business_id: p.business_id,
-      live: p.live,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+export const insertWebhook = insert('webhook', columnsBut('webhook', 'id'), 'ignore');
 
 /** A turn: those of one business to one host. */
 export type WebhookTurn = Pick<WebhookRow, 'business_id' | 'host'>;
@@ -43,24 +27,11 @@ export const nextWebhookTurn = statement((p: WebhookTurn & { lane: string; live:
     .limit(1),
 );
 
-export const webhooksOfTurn = statement((p: WebhookTurn & { lane: string; live: boolean; limit: number }) =>
-  sqlite
-    .selectFrom('webhook')
-    .selectAll()
-    .where('lane', '=', p.lane)
-    .where('live', '=', p.live)
-    .where('business_id', '=', p.business_id)
-    .where('host', '=', p.host)
-    .where('state', '=', sql.lit('waiting'))
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const webhooksOfTurn = oldest('webhook', ['lane', 'live', 'business_id', 'host'], { state: 'waiting' });
 
 export const webhookById = find('webhook', 'id');
 
-export const webhooksBelow = statement((p: { id: number; limit: number }) =>
-  sqlite.selectFrom('webhook').selectAll().where('id', '<', p.id).orderBy('id', 'desc').limit(p.limit),
-);
+export const webhooksBelow = below('webhook');
 
 export const webhookOf = find('webhook', 'invoice_id');
 
@@ -75,9 +46,7 @@ export const finishWebhookAttempt = update('webhook_attempt', ['finished_at', 's
 
 export const webhookAttemptById = find('webhook_attempt', 'id');
 
-export const webhookAttempts = statement((p: { webhook_id: number }) =>
-  sqlite.selectFrom('webhook_attempt').selectAll().where('webhook_id', '=', p.webhook_id).orderBy('id'),
-);
+export const webhookAttempts = inOrder('webhook_attempt', ['webhook_id']);
 
 /** One open alert per kind and subject. */
 export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at', 'ended_at', 'changed_at'), 'ignore');
@@ -112,9 +81,7 @@ export const alertSince = statement((p: { kind: string; subject: string; since: 
     .limit(1),
 );
 
-export const closeAlert = statement((p: { id: number; seen_at: number }) =>
-  sqlite.updateTable('alert').set({ seen_at: p.seen_at }).where('id', '=', p.id).where('seen_at', 'is', null),
-);
+export const closeAlert = update('alert', ['seen_at'], 'id', { seen_at: null });
 
 /** Corrects the text of an open alert. */
 export const rewordAlert = update('alert', ['message'], 'id');
@@ -138,28 +105,7 @@ export const saveChainState = insert('chain_state', columnsBut('chain_state'), [
 
 export const idempotentAnswer = find('idempotency', 'business_id', 'route', 'key');
 
-export const insertIdempotentAnswer = statement(
-  (p: {
-    business_id: number;
-    route: string;
-    key: string;
-    body_hash: Uint8Array;
-    status: number;
-    body: string;
-    created_at: number;
-    expires_at: number | null;
-  }) =>
-    sqlite.replaceInto('idempotency').values({
-      business_id: p.business_id,
-      route: p.route,
-      key: p.key,
-      body_hash: p.body_hash,
-      status: p.status,
-      body: p.body,
-      created_at: p.created_at,
-      expires_at: p.expires_at,
-    }),
-);
+export const insertIdempotentAnswer = insert('idempotency', columnsBut('idempotency'), ['business_id', 'route', 'key']);
 
 /** Drops up to `limit` expired answers. */
 export const expireIdempotentAnswers = statement((p: { now: number; limit: number }) =>

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, remove, sqlite, statement, update, word } from '../statement.ts';
+import { columnsBut, find, inOrder, insert, NO, remove, sqlite, statement, update, word } from '../statement.ts';
 
 export type ForwardPlanRow = Row<'forward_plan'>;
 
@@ -20,21 +20,13 @@ export const noteForward = update(
   'id',
 );
 
-export const forwardPlanOfPayment = statement((p: { chain_key: string; withdrawal_id: number }) =>
-  sqlite
-    .selectFrom('forward_plan')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('withdrawal_id', '=', p.withdrawal_id),
-);
+export const forwardPlanOfPayment = find('forward_plan', 'chain_key', 'withdrawal_id');
 
 export const forwardPlansOf = statement((p: { business_id: number }) =>
   sqlite.selectFrom('forward_plan').selectAll().where('business_id', '=', p.business_id).orderBy('asset'),
 );
 
-export const forwardPlansOn = statement((p: { chain_key: string }) =>
-  sqlite.selectFrom('forward_plan').selectAll().where('chain_key', '=', p.chain_key).orderBy('id'),
-);
+export const forwardPlansOn = inOrder('forward_plan', ['chain_key']);
 
 /** The payments of plans in one asset since a time. */
 export const forwardedSince = statement((p: { business_id: number; asset: AssetId; since: number }) =>

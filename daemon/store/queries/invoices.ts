@@ -1,15 +1,13 @@
 /** Statements about invoices, their payments and their quotes. */
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, remove, sqlite, statement, update, YES } from '../statement.ts';
+import { columnsBut, find, insert, matching, remove, sqlite, statement, update } from '../statement.ts';
 
 export type InvoiceRow = Row<'invoice'>;
 
 export type PaymentRow = Row<'payment'>;
 
 export type FormerTargetRow = Row<'former_target'>;
-
-type Named<Row, Name extends keyof Row> = { [name in Name]: Row[name] };
 
 export const insertInvoice = insert('invoice', columnsBut('invoice', 'deleted_at', 'random_slug'));
 
@@ -21,18 +19,11 @@ export const newestInvoice = statement((_: Record<never, never>) =>
 );
 
 /** Of those that releases before made. */
-export const invoiceByRandomSlug = statement((p: { slug: string }) =>
-  sqlite.selectFrom('invoice').selectAll().where('slug', '=', p.slug).where('random_slug', '=', YES),
-);
+export const invoiceByRandomSlug = matching('invoice', ['slug'], { random_slug: true });
 
 export const invoiceByUuid = find('invoice', 'uuid');
 
-export const setInvoiceStatus = statement((p: Named<InvoiceRow, 'id' | 'status' | 'updated_at'>) =>
-  sqlite
-    .updateTable('invoice')
-    .set({ status: p.status, check_at: null, updated_at: p.updated_at })
-    .where('id', '=', p.id),
-);
+export const setInvoiceStatus = update('invoice', ['status', 'updated_at', { check_at: null }], 'id');
 
 export const setInvoiceCheck = update('invoice', ['check_at'], 'id');
 

@@ -1,16 +1,10 @@
 /** Statements about key images: see `app/withdrawals/key-images.ts`. */
 import type { AssetId } from '../../domain/assets.ts';
-import { columnsBut, insert, NO, sqlite, statement } from '../statement.ts';
+import { columnsBut, insert, matching, NO, sqlite, statement } from '../statement.ts';
 
 export const saveKeyImage = insert('key_image', columnsBut('key_image'), 'ignore');
 
-export const coinOfKeyImage = statement((p: { key_image: string; chain_key: string }) =>
-  sqlite
-    .selectFrom('key_image')
-    .select('outpoint')
-    .where('key_image', '=', p.key_image)
-    .where('chain_key', '=', p.chain_key),
-);
+export const coinOfKeyImage = matching('key_image', ['key_image', 'chain_key'], {}, ['outpoint']);
 
 export const dropKeyImages = statement((p: { from: string; to: string; chain_key: string }) =>
   sqlite

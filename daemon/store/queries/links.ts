@@ -1,7 +1,7 @@
 /** Statements about payment links, their items and their sales. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, sqlite, statement, update, YES } from '../statement.ts';
+import { below, columnsBut, find, insert, NO, sqlite, statement, update, YES } from '../statement.ts';
 
 export type LinkRow = Row<'link'>;
 export type LinkItemRow = Row<'link_item'>;
@@ -20,19 +20,9 @@ export const setLinkPaid = update('link', ['paid', 'paid_amount'], 'id');
 export const endLinkRow = update('link', ['ended_at', 'updated_at'], 'id');
 
 /** The newest first. */
-export const linksBefore = statement((p: { before: number; limit: number }) =>
-  sqlite.selectFrom('link').selectAll().where('id', '<', p.before).orderBy('id', 'desc').limit(p.limit),
-);
+export const linksBefore = below('link');
 
-export const linksOfBusiness = statement((p: { business_id: number; before: number; limit: number }) =>
-  sqlite
-    .selectFrom('link')
-    .selectAll()
-    .where('business_id', '=', p.business_id)
-    .where('id', '<', p.before)
-    .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+export const linksOfBusiness = below('link', ['business_id']);
 
 /** Returns a row if there are more than `above` links. */
 export const linksAbove = statement((p: { above: number }) =>

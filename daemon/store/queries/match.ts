@@ -1,6 +1,6 @@
 /** Statements with which a restored appliance finds and takes over transactions that were made after its backup. */
 import { sql } from 'kysely';
-import { remove, sqlite, statement } from '../statement.ts';
+import { remove, sqlite, statement, update } from '../statement.ts';
 import type { VersionRow } from './withdrawals.ts';
 
 /**
@@ -52,6 +52,4 @@ export const insertMatched = statement(
 export const dropMatched = remove('spend_version', 'id');
 
 /** Marks a credit as change of a transaction of ours. The next sync counts it. */
-export const markOwnChange = statement((p: { id: number }) =>
-  sqlite.updateTable('credit').set({ own_change: true }).where('id', '=', p.id),
-);
+export const markOwnChange = update('credit', [{ own_change: true }], 'id');

@@ -1,7 +1,7 @@
 /** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import type { InvoiceStatus } from '../../domain/payment.ts';
-import { columnsBut, find, NO, sqlite, statement, word } from '../statement.ts';
+import { columnsBut, find, NO, newest, sqlite, statement, word } from '../statement.ts';
 import type { InvoiceRow } from './invoices.ts';
 import { invoiceOfTarget } from './ready.ts';
 
@@ -49,18 +49,9 @@ export const invoicesBetween = statement(
 );
 
 /** The newest deposits to an address. */
-export const newestCreditsOf = statement((p: { target_id: number; limit: number }) =>
-  sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id', 'desc').limit(p.limit),
-);
+export const newestCreditsOf = newest('credit', ['target_id']);
 
-export const newestAttemptsOf = statement((p: { webhook_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('webhook_attempt')
-    .selectAll()
-    .where('webhook_id', '=', p.webhook_id)
-    .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+export const newestAttemptsOf = newest('webhook_attempt', ['webhook_id']);
 
 export const openAlertCount = statement((_: Record<never, never>) =>
   sqlite

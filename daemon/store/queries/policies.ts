@@ -1,9 +1,7 @@
 /** Statements about approval policies, the address book, and decisions about deposits in the inbox. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, remove, sqlite, statement } from '../statement.ts';
-
-type PolicyRow = Row<'policy'>;
+import { columnsBut, find, insert, NO, remove, sqlite, statement, upTo } from '../statement.ts';
 
 export type AddressBookRow = Row<'address_book'>;
 
@@ -23,16 +21,7 @@ export type InboxRow = {
 
 export const policyOf = find('policy', 'business_id');
 
-export const setPolicy = statement((p: PolicyRow) =>
-  sqlite.replaceInto('policy').values({
-    business_id: p.business_id,
-    mode: p.mode,
-    per_withdrawal_usd: p.per_withdrawal_usd,
-    per_day_usd: p.per_day_usd,
-    address_book_only: p.address_book_only,
-    updated_at: p.updated_at,
-  }),
-);
+export const setPolicy = insert('policy', columnsBut('policy'), ['business_id']);
 
 export const insertAddress = insert('address_book', columnsBut('address_book', 'id'), 'ignore');
 
@@ -48,23 +37,10 @@ export const addressesOf = statement((p: { business_id: number; limit: number })
 
 export const addressInBook = find('address_book', 'business_id', 'chain', 'address');
 
-export const addressesByLookalikeKey = statement((p: { business_id: number; lookalike_key: string; limit: number }) =>
-  sqlite
-    .selectFrom('address_book')
-    .select(['address', 'label'])
-    .where('business_id', '=', p.business_id)
-    .where('lookalike_key', '=', p.lookalike_key)
-    .limit(p.limit),
-);
+export const addressesByLookalikeKey = upTo('address_book', ['business_id', 'lookalike_key'], {}, ['address', 'label']);
 
 /** Entries of the address book of a business, up to a limit. */
-export const bookEntries = statement((p: { business_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('address_book')
-    .select(['address', 'label', 'lookalike_key'])
-    .where('business_id', '=', p.business_id)
-    .limit(p.limit),
-);
+export const bookEntries = upTo('address_book', ['business_id'], {}, ['address', 'label', 'lookalike_key']);
 
 export const addressById = find('address_book', 'id');
 

@@ -1,7 +1,7 @@
 /**
  * Statements about transactions that paid us. They are kept because signing needs them when their outputs are spent.
  */
-import { sqlite, statement } from '../statement.ts';
+import { matching, sqlite, statement } from '../statement.ts';
 
 /** Stores a transaction as its present block has it: another block gives Monero's outputs other numbers. */
 export const keepPrevious = statement((p: { txid: string; chain_key: string; base: Uint8Array }) =>
@@ -16,6 +16,4 @@ export const keepPrevious = statement((p: { txid: string; chain_key: string; bas
     ),
 );
 
-export const previousTx = statement((p: { txid: string; chain_key: string }) =>
-  sqlite.selectFrom('previous_tx').select('base').where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
-);
+export const previousTx = matching('previous_tx', ['txid', 'chain_key'], {}, ['base']);

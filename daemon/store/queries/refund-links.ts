@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { below, columnsBut, find, insert, newest, sqlite, statement, update } from '../statement.ts';
 
 export type RefundLinkRow = Row<'refund_link'>;
 
@@ -60,20 +60,9 @@ export const refundLinkOfDeposit = statement((p: { inbox_id: number; now: number
 );
 
 /** The newest links of an invoice, whatever became of them. */
-export const refundLinksOfInvoice = statement((p: { invoice_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('refund_link')
-    .selectAll()
-    .where('invoice_id', '=', p.invoice_id)
-    .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+export const refundLinksOfInvoice = newest('refund_link', ['invoice_id']);
 
 /** The newest links of an item of the inbox. */
-export const refundLinksOfDeposit = statement((p: { inbox_id: number; limit: number }) =>
-  sqlite.selectFrom('refund_link').selectAll().where('inbox_id', '=', p.inbox_id).orderBy('id', 'desc').limit(p.limit),
-);
+export const refundLinksOfDeposit = newest('refund_link', ['inbox_id']);
 
-export const refundLinksBefore = statement((p: { before: number; limit: number }) =>
-  sqlite.selectFrom('refund_link').selectAll().where('id', '<', p.before).orderBy('id', 'desc').limit(p.limit),
-);
+export const refundLinksBefore = below('refund_link');

@@ -1,7 +1,7 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import type { Message } from '../../domain/messages.ts';
-import { sqlite, statement, word, YES } from '../statement.ts';
+import { sqlite, statement, update, word, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
 type Nothing = Record<never, never>;
@@ -19,15 +19,12 @@ export const readyIndices = statement((p: { account_id: number }) =>
   readyTargets(p.account_id).select('idx').orderBy('idx'),
 );
 
-/** Unsigned plans. */
 export const unsignedPlans = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select(['id', 'spend_id']).where('txid', 'is', null),
 );
 
 /** Releases the withdrawals of a payment without versions, so that they are planned again. */
-export const leaveSpend = statement((p: { spend_id: number }) =>
-  sqlite.updateTable('withdrawal').set({ spend_id: null }).where('spend_id', '=', p.spend_id),
-);
+export const leaveSpend = update('withdrawal', [{ spend_id: null }], 'spend_id');
 
 /** Withdraws the cancellation of a withdrawal that this version pays, because the cancellation was never signed. */
 export const keepPaying = statement((p: { version_id: number }) =>
@@ -96,9 +93,7 @@ export const automaticPolicies = statement((_: Nothing) =>
 );
 
 /** Suspends a policy. Its limits stay stored, but approve nothing. */
-export const suspendPolicy = statement((p: { business_id: number }) =>
-  sqlite.updateTable('policy').set({ mode: 'manual' }).where('business_id', '=', p.business_id),
-);
+export const suspendPolicy = update('policy', [{ mode: 'manual' }], 'business_id');
 
 /** The height of each chain in the backup. */
 export const chainStates = statement((_: Nothing) =>

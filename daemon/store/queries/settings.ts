@@ -1,9 +1,7 @@
 /** Statements about the appliance's own state: one value per key. */
-import { columnsBut, insert, remove, sqlite, statement } from '../statement.ts';
+import { columnsBut, insert, matching, remove } from '../statement.ts';
 
-export const settingOf = statement((p: { key: string }) =>
-  sqlite.selectFrom('setting').select('value').where('key', '=', p.key),
-);
+export const settingOf = matching('setting', ['key'], {}, ['value']);
 
 export const saveSetting = insert('setting', columnsBut('setting'), ['key']);
 

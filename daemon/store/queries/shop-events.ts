@@ -1,7 +1,7 @@
 /** Statements about the events for shops. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, remove, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, insert, matching, remove, sqlite, statement, update } from '../statement.ts';
 
 export type EndpointRow = Row<'event_endpoint'>;
 export type DeliveryRow = Row<'event_delivery'>;
@@ -12,9 +12,7 @@ export const endpoints = statement((_: Nothing) =>
   sqlite.selectFrom('event_endpoint').selectAll().where('removed_at', 'is', null).orderBy('id'),
 );
 
-export const endpointById = statement((p: { id: number }) =>
-  sqlite.selectFrom('event_endpoint').selectAll().where('id', '=', p.id).where('removed_at', 'is', null),
-);
+export const endpointById = matching('event_endpoint', ['id'], { removed_at: null });
 
 export const insertEndpoint = insert('event_endpoint', ['business_id', 'url', 'types', 'secret', 'created_at']);
 

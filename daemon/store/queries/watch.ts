@@ -1,7 +1,7 @@
 /** Statements that list scripts for a source that must be told which to watch. Each reads a bounded page. */
 import { sql } from 'kysely';
 import { TANKS_MAX } from '../../domain/evm.ts';
-import { NO, sqlite, statement, word, YES } from '../statement.ts';
+import { NO, SOME, sqlite, statement, upTo, YES } from '../statement.ts';
 import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 const zero = sql.lit(0);
@@ -76,16 +76,9 @@ export const scriptsOfTanks = statement((p: { account_id: number }) =>
 );
 
 /** The addresses that open payments of ours send gas to. */
-export const fundedAddresses = statement((p: { chain_key: string; limit: number }) =>
-  sqlite
-    .selectFrom('spend')
-    .select('subject')
-    .where('chain_key', '=', p.chain_key)
-    .where('state', '=', word('open'))
-    .where('subject', 'is not', null)
-    .where('purpose', '=', word('fund'))
-    .limit(p.limit),
-);
+export const fundedAddresses = upTo('spend', ['chain_key'], { state: 'open', subject: SOME, purpose: 'fund' }, [
+  'subject',
+]);
 
 /** Scripts of the addresses of an account that are given out next. */
 export const scriptsGivenNext = statement((p: { account_id: number; limit: number }) =>

@@ -4,7 +4,25 @@ import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { WithdrawalState } from '../../domain/withdrawal.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, remove, sqlite, statement, update, word, YES } from '../statement.ts';
+import {
+  below,
+  columnsBut,
+  find,
+  inOrder,
+  insert,
+  matching,
+  NO,
+  newest,
+  oldest,
+  remove,
+  SOME,
+  type Statement,
+  sqlite,
+  statement,
+  update,
+  word,
+  YES,
+} from '../statement.ts';
 
 export type WithdrawalRow = Row<'withdrawal'>;
 
@@ -73,25 +91,13 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: WithdrawalS
 );
 
 /** Notes that shops are told of a refund, if they were not. */
-export const setRefundTold = statement((p: { id: number }) =>
-  sqlite.updateTable('withdrawal').set({ refund_told: true }).where('id', '=', p.id).where('refund_told', '=', NO),
-);
+export const setRefundTold = update('withdrawal', [{ refund_told: true }], 'id', { refund_told: false });
 
 export const withdrawalById = find('withdrawal', 'id');
 
-export const withdrawalsBelow = statement((p: { id: number; limit: number }) =>
-  sqlite.selectFrom('withdrawal').selectAll().where('id', '<', p.id).orderBy('id', 'desc').limit(p.limit),
-);
+export const withdrawalsBelow = below('withdrawal');
 
-export const withdrawalsOfBusinessBelow = statement((p: { business_id: number; id: number; limit: number }) =>
-  sqlite
-    .selectFrom('withdrawal')
-    .selectAll()
-    .where('business_id', '=', p.business_id)
-    .where('id', '<', p.id)
-    .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+export const withdrawalsOfBusinessBelow = below('withdrawal', ['business_id']);
 
 /** The amounts of an invoice's refunds, without rejected and failed ones. */
 export const refundsOfInvoice = statement((p: { invoice_id: number; asset: AssetId }) =>
@@ -134,48 +140,26 @@ export const refundsSince = statement((p: { business_id: number; since: number; 
 );
 
 /** The amounts of an invoice's refunds whose transactions are confirmed, in the order of their requests. */
-export const refundedOf = statement((p: { invoice_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('withdrawal')
-    .select(['id', 'asset', 'units', 'txid', 'chain_key'])
-    .where('invoice_id', '=', p.invoice_id)
-    .where('state', '=', COMPLETED)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const refundedOf = oldest('withdrawal', ['invoice_id'], { state: 'completed' }, [
+  'id',
+  'asset',
+  'units',
+  'txid',
+  'chain_key',
+]);
 
 /** The newest refunds of an invoice, in any state. */
-export const newestRefundsOf = statement((p: { invoice_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('withdrawal')
-    .selectAll()
-    .where('invoice_id', '=', p.invoice_id)
-    .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+export const newestRefundsOf = newest('withdrawal', ['invoice_id']);
 
 /** Withdrawals that reserve a balance of an account, in any asset: open ones without a transaction. */
-export const heldWithdrawals = statement((p: { account_id: number }) =>
-  sqlite
-    .selectFrom('withdrawal')
-    .selectAll()
-    .where('account_id', '=', p.account_id)
-    .where('held', '=', YES)
-    .orderBy('id'),
-);
+export const heldWithdrawals = inOrder('withdrawal', ['account_id'], { held: true });
 
 /** The approved withdrawals of a chain that were never planned, oldest first. */
-export const untriedWithdrawals = statement((p: { chain_key: string; limit: number }) =>
-  sqlite
-    .selectFrom('withdrawal')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('state', '=', APPROVED)
-    .where('spend_id', 'is', null)
-    .where('problem', 'is', null)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const untriedWithdrawals = oldest('withdrawal', ['chain_key'], {
+  state: 'approved',
+  spend_id: null,
+  problem: null,
+});
 
 /** The approved withdrawals of a chain above an id whose planning failed, oldest first. */
 export const triedWithdrawalsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
@@ -227,9 +211,7 @@ export const expiredWithdrawals = statement((p: { now: number; limit: number }) 
     .limit(p.limit),
 );
 
-export const withdrawalsOfSpend = statement((p: { spend_id: number }) =>
-  sqlite.selectFrom('withdrawal').selectAll().where('spend_id', '=', p.spend_id).orderBy('id'),
-);
+export const withdrawalsOfSpend = inOrder('withdrawal', ['spend_id']);
 
 /** The values that a business's policy approved since a time, in 1e-8 US dollars each. */
 export const approvedByPolicySince = statement((p: { business_id: number; since: number }) =>
@@ -298,21 +280,12 @@ export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed
 
 export const spendById = find('spend', 'id');
 
-export const openSpends = statement((p: { chain_key: string }) =>
-  sqlite.selectFrom('spend').selectAll().where('chain_key', '=', p.chain_key).where('state', '=', OPEN).orderBy('id'),
-);
+export const openSpends = inOrder('spend', ['chain_key'], { state: 'open' });
 
 export const spendsByKey = find('spend', 'conflict_key', 'chain_key');
 
 /** Spends whose coins vanished. They reserve no conflict keys. */
-export const waitingSpends = statement((p: { chain_key: string }) =>
-  sqlite
-    .selectFrom('spend')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('state', '=', WAITING)
-    .orderBy('id'),
-);
+export const waitingSpends = inOrder('spend', ['chain_key'], { state: 'waiting' });
 
 export const setSpendState = update('spend', ['state', 'closed_height'], 'id');
 
@@ -348,33 +321,25 @@ export const insertVersion = insert('spend_version', [
 
 export const versionById = find('spend_version', 'id');
 
-export const versionsOf = statement((p: { spend_id: number }) =>
-  sqlite.selectFrom('spend_version').selectAll().where('spend_id', '=', p.spend_id).orderBy('id'),
-);
+export const versionsOf = inOrder('spend_version', ['spend_id']);
 
 export const versionByTxid = find('spend_version', 'txid', 'chain_key');
 
+type SignedVersion = Pick<VersionRow, 'id' | 'fee' | 'size' | 'proof'> & {
+  txid: string;
+  raw: string;
+  signed_at: number;
+};
+
 /** Stores the signed bytes of a version if it has none. */
-export const signVersion = statement(
-  (p: Pick<VersionRow, 'id' | 'fee' | 'size' | 'proof'> & { txid: string; raw: string; signed_at: number }) =>
-    sqlite
-      .updateTable('spend_version')
-      .set({
-        txid: p.txid,
-        raw: p.raw,
-        fee: p.fee,
-        size: p.size,
-        proof: p.proof,
-        signed_at: p.signed_at,
-        problem: null,
-      })
-      .where('id', '=', p.id)
-      .where('txid', 'is', null),
+export const signVersion: Statement<SignedVersion, never> = update(
+  'spend_version',
+  ['txid', 'raw', 'fee', 'size', 'proof', 'signed_at', { problem: null }],
+  'id',
+  { txid: null },
 );
 
-export const setVersionSent = statement((p: { id: number; sent_at: number }) =>
-  sqlite.updateTable('spend_version').set({ sent_at: p.sent_at, problem: null }).where('id', '=', p.id),
-);
+export const setVersionSent = update('spend_version', ['sent_at', { problem: null }], 'id');
 
 export const setVersionProblem = update('spend_version', ['problem'], 'id');
 
@@ -425,15 +390,7 @@ export const spendsOfTransaction = statement((p: { from: string; to: string; cha
 );
 
 /** The open payments to ourselves for a deposit or an address. */
-export const openSpendsFor = statement((p: { subject: string; chain_key: string }) =>
-  sqlite
-    .selectFrom('spend')
-    .selectAll()
-    .where('chain_key', '=', p.chain_key)
-    .where('subject', 'is not', null)
-    .where('subject', '=', p.subject)
-    .where('state', '=', OPEN),
-);
+export const openSpendsFor = matching('spend', ['chain_key', 'subject'], { subject: SOME, state: 'open' });
 
 /** Every conflict key that the open spends of a chain use. */
 export const reservedKeys = statement((p: { chain_key: string }) =>
