@@ -9,22 +9,20 @@ import { FLOWS, type Flow, type Flows, statementOf } from '../../app/books/state
 import type { ChainRuntime } from '../../app/chains/chains.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import type { BOOKS } from '../../contract/books.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { type Day, toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 
-type BooksMethod = Method & keyof typeof BOOKS;
-type Methods = { readonly [M in BooksMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
 type ChainProof = Result<'ledger.prove'>['chains'][number];
 
 const PROOF_TIMEOUT_MS = 3_600_000;
 
 const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 
-export const BOOKS_METHODS: Methods = {
+export const BOOKS_METHODS: Methods<typeof BOOKS> = {
   'ledger.prove': async ({ app }, { chain }) => {
     // a dormant chain has no connection, and asking it would open one
     const connected = app.chains.all().filter(({ dormant }) => !dormant);

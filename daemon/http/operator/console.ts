@@ -1,15 +1,10 @@
 /** Methods about the console: its links and its sessions. */
 import { findBusiness } from '../../app/operator/find.ts';
 import type { CONSOLE } from '../../contract/console.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
 import { toIso } from '../../domain/calendar.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 
-type Methods = {
-  [M in keyof typeof CONSOLE]: (context: Context, params: Parsed<M>) => Promise<Result<M>>;
-};
-
-export const CONSOLE_METHODS: Methods = {
+export const CONSOLE_METHODS: Methods<typeof CONSOLE> = {
   'console.open': async ({ extra }) => {
     const { url, endsAt } = await (await extra.console()).link();
     return { url, ends_at: toIso(endsAt) };

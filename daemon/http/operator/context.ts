@@ -4,7 +4,7 @@ import type { BackupMade } from '../../app/backup/make.ts';
 import type { SandboxControls } from '../../app/invoices/sandbox.ts';
 import type { Releases } from '../../app/operator/releases.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
-import type { Params } from '../../contract/operator.ts';
+import type { Method, Params, Parsed, Result } from '../../contract/operator.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import type { DrillReport } from '../../domain/drill.ts';
@@ -58,3 +58,8 @@ export type OperatorExtra = {
 };
 
 export type Context = { app: App; extra: OperatorExtra };
+
+/** The functions of a part of the contract's methods. */
+export type Methods<Part> = {
+  readonly [M in Method & keyof Part]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+};

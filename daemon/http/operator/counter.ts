@@ -4,15 +4,11 @@ import { closeDay, closingPage, nextClosing, type Report } from '../../app/opera
 import { findBusiness } from '../../app/operator/find.ts';
 import { addItems, changeItem, itemsFor, type NewItem, removeItem } from '../../app/operator/items.ts';
 import type { COUNTER } from '../../contract/counter.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { closingMail } from './closing-mail.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 import { closingJson, fiat, type Texts } from './present-closing.ts';
 
-type Methods = {
-  readonly [M in keyof typeof COUNTER]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
 const newItem = ({
   name,
   category,
@@ -27,7 +23,7 @@ const newItem = ({
   soldOut,
 });
 
-export const COUNTER_METHODS: Methods = {
+export const COUNTER_METHODS: Methods<typeof COUNTER> = {
   'item.list': ({ app }, { business }) => ({
     items: itemsFor(app.store, findBusiness(app, business)).map(({ id, name, category, price, vat, sold_out }) => ({
       id,

@@ -11,11 +11,12 @@ import {
 } from '../../app/notifications/shop-events.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { nextOf } from '../../app/operator/lists.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
+import type { ENDPOINTS } from '../../contract/endpoints.ts';
+import type { Result } from '../../contract/operator.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { EndpointRow } from '../../store/queries/shop-events.ts';
-import type { Context } from './context.ts';
+import type { Context, Methods } from './context.ts';
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 
@@ -37,34 +38,34 @@ const withSecret = (context: Context, row: EndpointRow) => ({
   endpoint: { ...endpointJson(context, row), secret: row.secret },
 });
 
-export const ENDPOINT_METHODS = {
-  'endpoint.list': (context: Context): Result<'endpoint.list'> => ({
+export const ENDPOINT_METHODS: Methods<typeof ENDPOINTS> = {
+  'endpoint.list': (context) => ({
     endpoints: context.app.directory.allEndpoints().map((row) => endpointJson(context, row)),
   }),
-  'endpoint.add': async (context: Context, { business, url, types }: Parsed<'endpoint.add'>) => {
+  'endpoint.add': async (context, { business, url, types }) => {
     const { app } = context;
     const { id } = findBusiness(app, business);
     const refused = refusalOf(url, { allowHosts: app.config.webhook.allowHosts, fromMerchant: true });
     if (refused !== null) throw new Rejected('endpoint.url', `Nothing would be sent to ${url}: ${refused}`, 'url');
     return withSecret(context, await app.store.write((tx) => addEndpoint(app, tx, id, url, types)));
   },
-  'endpoint.rotate': async (context: Context, { id }: Parsed<'endpoint.rotate'>) =>
+  'endpoint.rotate': async (context, { id }) =>
     withSecret(context, await context.app.store.write((tx) => rotateSecret(context.app, tx, id))),
-  'endpoint.enable': async (context: Context, { id }: Parsed<'endpoint.enable'>) => ({
+  'endpoint.enable': async (context, { id }) => ({
     endpoint: endpointJson(context, await context.app.store.write((tx) => enableEndpoint(context.app, tx, id))),
   }),
-  'endpoint.pause': async (context: Context, { id }: Parsed<'endpoint.pause'>) => ({
+  'endpoint.pause': async (context, { id }) => ({
     endpoint: endpointJson(context, await context.app.store.write((tx) => pauseEndpoint(context.app, tx, id))),
   }),
-  'endpoint.test': async ({ extra }: Context, { id }: Parsed<'endpoint.test'>): Promise<Result<'endpoint.test'>> => {
+  'endpoint.test': async ({ extra }, { id }) => {
     const { status, error, ms } = await extra.testEndpoint(id);
     return { status, error, milliseconds: Math.round(ms) };
   },
-  'endpoint.remove': async ({ app }: Context, { id }: Parsed<'endpoint.remove'>) => {
+  'endpoint.remove': async ({ app }, { id }) => {
     await app.store.write((tx) => removeEndpoint(app, tx, id));
     return {};
   },
-  'delivery.list': ({ app }: Context, params: Parsed<'delivery.list'>): Result<'delivery.list'> => {
+  'delivery.list': ({ app }, params) => {
     const rows = deliveryPage(app, params);
     const deliveries = rows.map((row) => ({
       id: row.id,
@@ -82,7 +83,7 @@ export const ENDPOINT_METHODS = {
     }));
     return { deliveries, next: nextOf(rows, params.limit) };
   },
-  'delivery.resend': async ({ app }: Context, { id }: Parsed<'delivery.resend'>) => {
+  'delivery.resend': async ({ app }, { id }) => {
     await app.store.write((tx) => resendDelivery(app, tx, id));
     return {};
   },

@@ -20,7 +20,7 @@ import { type Forecast, forecast, type Sum } from '../../app/forwarding/run.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { type FORWARDING, Weekday } from '../../contract/forwarding.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
 import { type Asset, assetOf, findAsset, nativeAsset } from '../../domain/assets.ts';
 import { clockTime, minutesOf, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -28,17 +28,13 @@ import { nextDue, SHARE_DECIMALS, SHARE_SCALE } from '../../domain/forwarding.ts
 import { type Message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { ForwardPlanRow } from '../../store/queries/forwarding.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
 
-type ForwardingMethod = Method & keyof typeof FORWARDING;
-type Methods = {
-  readonly [M in ForwardingMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
 type TermsJson = Parsed<'forwarding.set'>['terms'];
 type PlanJson = Result<'forwarding.set'>['plan'];
 
-export const FORWARD_METHODS: Methods = {
+export const FORWARD_METHODS: Methods<typeof FORWARDING> = {
   'forwarding.list': ({ app }, { business }) => ({
     plans: plansOf(app, findBusiness(app, business)).map((plan) => planJson(app, plan)),
   }),

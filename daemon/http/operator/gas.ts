@@ -20,15 +20,13 @@ import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
 import { feeRateNow } from '../../app/withdrawals/fees.ts';
 import type { GAS } from '../../contract/gas.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import type { Asset } from '../../domain/assets.ts';
 import { clockTime, minutesOf, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { divideUp, FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 
-type GasMethod = Method & keyof typeof GAS;
-type Methods = { readonly [M in GasMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
 type CollectJson = NonNullable<Result<'withdrawal.propose'>['collect']>;
 type PlanJson = NonNullable<Result<'gas.stop'>['plan']>;
 
@@ -49,7 +47,7 @@ function parsed(text: string, decimals: number, field: string): bigint {
   return value;
 }
 
-export const GAS_METHODS: Methods = {
+export const GAS_METHODS: Methods<typeof GAS> = {
   'gas.status': async ({ app }, { business }) => {
     const desks = await desksOf(app, business === undefined ? null : findBusiness(app, business));
     return { desks: await Promise.all(desks.map((desk) => deskJson(app, desk))) };

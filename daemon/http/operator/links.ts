@@ -18,17 +18,14 @@ import type { Parsed, Result } from '../../contract/operator.ts';
 import { dayBounds, toIso } from '../../domain/calendar.ts';
 import { leftOf } from '../../domain/links.ts';
 import { cryptoFor, FIAT_DECIMALS, formatDecimal } from '../../domain/money.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 
-type Methods = {
-  readonly [M in keyof typeof LINKS]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
 type LinkJson = Result<'link.show'>['link'];
 
 const DEFAULT_CURRENCY = 'USD';
 const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 
-export const LINK_METHODS: Methods = {
+export const LINK_METHODS: Methods<typeof LINKS> = {
   'link.list': ({ app }, { business, ...page }) => {
     const found = linkPage(app, business === undefined ? null : findBusiness(app, business), page);
     const next = nextOf(
@@ -61,7 +58,6 @@ function wantedLink({ ends_on, ...wanted }: LinkChange, timeZone: string): Wante
   return { ...wanted, endsAt: ends_on === null ? null : dayBounds(ends_on, timeZone).to };
 }
 
-/** A time as a day in a time zone. */
 function dayIn(at: number, timeZone: string): string {
   // the Swedish form of a date is that of ISO 8601
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(at);

@@ -1,17 +1,13 @@
 /** Methods about the computer at home that signs. */
 import { type GivenAddress, givenAddresses, openAddresses } from '../../app/addresses/given.ts';
 import { monitor } from '../../app/operator/monitor.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import type { SIGNING_MACHINE } from '../../contract/signing-machine.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import type { Context } from './context.ts';
+import type { Context, Methods } from './context.ts';
 
-type Methods = {
-  [M in keyof typeof SIGNING_MACHINE]: (context: Context, params: Parsed<M>) => Promise<Result<M>>;
-};
-
-export const MACHINE_METHODS: Methods = {
+export const MACHINE_METHODS: Methods<typeof SIGNING_MACHINE> = {
   'address.given': async ({ app }, { from, limit }) => {
     const { given, last } = givenAddresses(app, from, limit);
     return { given: given.map((one) => ({ no: one.no, invoice: one.invoice, ...placeOf(one) })), last };

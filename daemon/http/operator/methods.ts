@@ -21,7 +21,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import { addApiKey, endApiKey } from '../../app/shops/keys.ts';
 import { leftoversOf } from '../../app/withdrawals/leftovers.ts';
 import { requestRefund } from '../../app/withdrawals/refund.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { OPERATOR, Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { dayBounds } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -29,7 +29,7 @@ import { GAP } from '../../domain/indices.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { BOOKS_METHODS } from './books.ts';
 import { CONSOLE_METHODS } from './console.ts';
-import type { Context } from './context.ts';
+import type { Context, Methods } from './context.ts';
 import { COUNTER_METHODS } from './counter.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { FORWARD_METHODS } from './forwarding.ts';
@@ -48,14 +48,10 @@ import { SOURCE_METHODS } from './sources.ts';
 import { WALLET_METHODS } from './wallet.ts';
 import { WITHDRAWAL_METHODS } from './withdrawals.ts';
 
-type Methods = {
-  readonly [M in Method]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
-
 const businessOrAll = (app: App, ref: string | undefined): Business | null =>
   ref === undefined ? null : findBusiness(app, ref);
 
-export const METHODS: Methods = {
+export const METHODS: Methods<typeof OPERATOR> = {
   ...RECOVERY_METHODS,
   ...BOOKS_METHODS,
   ...WALLET_METHODS,

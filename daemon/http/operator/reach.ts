@@ -1,15 +1,11 @@
 /** Methods about who can open the payment pages. */
 import { beginReachTest, type Opening, reachTests } from '../../app/operator/reach.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import type { REACH } from '../../contract/reach.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { reachOf } from '../../domain/reach.ts';
 import { ownAddresses } from '../../kit/own-network.ts';
-import type { Context } from './context.ts';
-
-type Methods = {
-  readonly [M in keyof typeof REACH]: (context: Context, params: Parsed<M>) => Promise<Result<M>>;
-};
+import type { Methods } from './context.ts';
 
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -18,7 +14,7 @@ const openedJson = (opened: Opening | null): Result<'reach.show'>['tested'] =>
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-export const REACH_METHODS: Methods = {
+export const REACH_METHODS: Methods<typeof REACH> = {
   'reach.show': async ({ app, extra }) => {
     const { host } = app.config;
     const { port } = extra.api;

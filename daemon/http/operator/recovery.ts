@@ -8,20 +8,14 @@ import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { sleepingKeys } from '../../app/recovery/sleeping-keys.ts';
 import { takeOver, whyNotReady } from '../../app/withdrawals/restored-spends.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 import { keyJson } from './present.ts';
 
-type RecoveryMethod = Method & keyof typeof RECOVERY;
-type Methods = {
-  readonly [M in RecoveryMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
-
-export const RECOVERY_METHODS: Methods = {
+export const RECOVERY_METHODS: Methods<typeof RECOVERY> = {
   'backup.make': async ({ extra }, { file }) => {
     if (!isAbsolute(file)) throw new Rejected('backup.folder', 'Give the whole path of the file', 'file');
     const made = await extra.makeBackup(file);

@@ -11,21 +11,18 @@ import {
   refundLinkPage,
   refundLinkState,
 } from '../../app/refunds/links.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import type { REFUNDS } from '../../contract/refunds.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { RefundLinkRow } from '../../store/queries/refund-links.ts';
 import { refundUrl } from '../merchant/refund-link.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 
-type Methods = {
-  readonly [M in keyof typeof REFUNDS]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
 type RefundLinkJson = Result<'refundLink.make'>['link'];
 
-export const REFUND_METHODS: Methods = {
+export const REFUND_METHODS: Methods<typeof REFUNDS> = {
   'refundLink.list': ({ app }, { invoice, inbox, ...page }) => {
     const rows = refundLinkPage(app, page, { invoice, inbox });
     return { links: rows.map((row) => refundLinkJson(app, row)), next: nextOf(rows, page.limit) };

@@ -1,13 +1,9 @@
 /** Methods about notices of releases. */
 import type { Release } from '../../app/operator/releases.ts';
-import type { Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import type { RELEASES } from '../../contract/releases.ts';
 import { toIso } from '../../domain/calendar.ts';
-import type { Context } from './context.ts';
-
-type Methods = {
-  readonly [M in keyof typeof RELEASES]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
+import type { Context, Methods } from './context.ts';
 
 const timeOf = (at: number | null): string | null => (at === null ? null : toIso(at));
 
@@ -29,7 +25,7 @@ function stateJson({ extra }: Context): Result<'releases.show'> {
   };
 }
 
-export const RELEASE_METHODS: Methods = {
+export const RELEASE_METHODS: Methods<typeof RELEASES> = {
   'releases.show': stateJson,
   'releases.choose': async (context, { wanted }) => {
     await context.extra.releases.choose(wanted);

@@ -32,13 +32,9 @@ import { reachOf } from '../../domain/reach.ts';
 import type { RefundLinkRow } from '../../store/queries/refund-links.ts';
 import { refundUrl } from '../merchant/refund-link.ts';
 import { openApi } from '../openapi.ts';
-import type { Context } from './context.ts';
+import type { Context, Methods } from './context.ts';
 import { detailJson, invoiceJson } from './present.ts';
 import { tryApi } from './try-api.ts';
-
-type Methods = {
-  readonly [M in keyof typeof SHOP]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
 
 /** Offered at the counter. Another one can be asked for by an invoice. */
 const COUNTER_CURRENCIES = ['EUR', 'USD', 'GBP', 'CHF'];
@@ -75,7 +71,7 @@ async function play({ app, extra: { sandbox } }: Context, action: Parsed<'sandbo
   }
 }
 
-export const SHOP_METHODS: Methods = {
+export const SHOP_METHODS: Methods<typeof SHOP> = {
   'sandbox.play': async (context, action) => ({ tx_id: await play(context, action) }),
   'api.show': ({ app }) => ({ document: openApi(app) as Record<string, unknown> }),
   'api.ignored': ({ app }, { business }) => {

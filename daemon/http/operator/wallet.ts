@@ -3,21 +3,16 @@ import { findAddresses, type GivenAddress, listAddresses } from '../../app/opera
 import { findBusiness } from '../../app/operator/find.ts';
 import { leaveKeychain, unlockSource, useKeychain } from '../../app/operator/unlocking.ts';
 import { neededGap } from '../../app/recovery/gaps.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { Result } from '../../contract/operator.ts';
 import type { WALLET } from '../../contract/wallet.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { chainOf } from '../../domain/chain.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { SignerStatus } from '../../wallet/signer/port.ts';
-import type { Context } from './context.ts';
+import type { Context, Methods } from './context.ts';
 
-type WalletMethod = Method & keyof typeof WALLET;
-type Methods = {
-  readonly [M in WalletMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
-
-export const WALLET_METHODS: Methods = {
+export const WALLET_METHODS: Methods<typeof WALLET> = {
   'wallet.status': async ({ app }) => walletJson(app, await app.signer.status()),
   'wallet.sealKey': async ({ app }) => ({ seal_key: await app.signer.sealKey() }),
   'wallet.unlock': async ({ app }, { sealed }) => {

@@ -21,7 +21,7 @@ import { approveProposal, type Proposal, propose } from '../../app/withdrawals/p
 import { recipientOf } from '../../app/withdrawals/recipient.ts';
 import { requestByOperator } from '../../app/withdrawals/request.ts';
 import { findWithdrawal } from '../../app/withdrawals/rows.ts';
-import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, type AssetId, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -31,7 +31,7 @@ import { FIAT_DECIMALS, formatDecimal, parseDecimal } from '../../domain/money.t
 import type { Policy } from '../../domain/policy.ts';
 import { MS_PER_SECOND } from '../../domain/time.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
-import type { Context } from './context.ts';
+import type { Methods } from './context.ts';
 import { collectJson } from './gas.ts';
 import {
   addressJson,
@@ -43,11 +43,6 @@ import {
   recipientJson,
   withdrawalJson,
 } from './present-withdrawals.ts';
-
-type WithdrawalMethod = Method & keyof typeof WITHDRAWALS;
-type Methods = {
-  readonly [M in WithdrawalMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-};
 
 type ApprovalJson = Parsed<'withdrawal.approve'>['approvals'][number];
 
@@ -84,7 +79,7 @@ const policyOf = (params: Parsed<'policy.grants'>): Policy => ({
 const signedGrants = (grants: Parsed<'policy.set'>['grants']): SignedGrant[] =>
   grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
 
-export const WITHDRAWAL_METHODS: Methods = {
+export const WITHDRAWAL_METHODS: Methods<typeof WITHDRAWALS> = {
   'withdrawal.list': ({ app }, { business, state = null, limit, before = null }) => {
     const owner = business === undefined ? null : findBusiness(app, business);
     const { rows, next } = listWithdrawals(app, { business: owner, state, limit, before });
