@@ -100,15 +100,8 @@ export function raiseOn<K extends AlertKind & MessageCode>(
 }
 
 /** The same where no service runs. `created_at`: milliseconds since 1970. */
-export function insertIn(
-  tx: Tx,
-  created_at: number,
-  network: Network | null,
-  kind: AlertKind,
-  subject: string,
-  message: Message,
-): void {
-  put(tx, { kind, subject, message, created_at, network }, null);
+export function insertIn(tx: Tx, created_at: number, kind: AlertKind, subject: string, message: Message): void {
+  put(tx, { kind, subject, message, created_at, network: null }, null);
 }
 
 /** `app`: null where no service runs. */

@@ -326,7 +326,6 @@ export interface CoinSource extends SpendingSource {
   ): Promise<{ txid: string; block: BlockId } | null>;
 }
 
-/** The tip of a checkpoint. */
 export function tipOf(checkpoint: Checkpoint): BlockId {
   const tip = checkpoint.at(-1);
   if (!tip) throw new Error('assertion failed: a checkpoint is never empty');

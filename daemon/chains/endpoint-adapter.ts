@@ -71,7 +71,6 @@ export const FORK_BLOCKS_MAX = 10;
 /** So many operators must contradict it, before it is called wrong. */
 const DENIED_BY = 2;
 
-/** The starting point of a step. */
 export type StepStart<H> = {
   head: H;
   /** The blocks of the checkpoint that are on the endpoint's chain; at least one. */

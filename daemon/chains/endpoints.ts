@@ -22,6 +22,8 @@ const FAILED_WAIT_MS_MAX = 60_000;
 /** After an answer that no honest endpoint gives. */
 const CAUGHT_WAIT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
+/** How long other operators than the asked one are waited for. */
+const OTHERS_MS = 2_000;
 
 /** Endpoints contradict each other, and nobody can tell which one is right. None is blamed, and no other one is asked instead. */
 export class Undecided extends ChainAlert {}
@@ -125,20 +127,19 @@ export class Endpoints<E extends Endpoint> {
   }
 
   /**
-   * The statements of different operators' endpoints, one of each, the asked one first, until that `isEnough`. The others have `otherMs`
+   * The statements of different operators' endpoints, one of each, the asked one first, until that `isEnough`. The others have `OTHERS_MS`
    * together. Like `first` where nobody says anything.
    */
   async several<T>(
     use: (endpoint: E, signal: AbortSignal) => Promise<T>,
     isEnough: (said: readonly T[]) => boolean,
-    otherMs: number,
     signal: AbortSignal,
   ): Promise<T[]> {
     const own = await this.first(async (endpoint) => ({ endpoint, said: await use(endpoint, signal) }), signal);
     assert(own, 'an endpoint that answers says something');
     const heard = new Set([this.operatorOf(own.endpoint)]);
     const said = [own.said];
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(otherMs)]);
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(OTHERS_MS)]);
     for (const state of this.#inOrder()) {
       if (isEnough(said)) break;
       if (heard.has(state.operator)) continue;

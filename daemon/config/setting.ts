@@ -167,21 +167,19 @@ export function publicUrl(): Setting<string | null> {
   return new Setting({ schema, takes: TAKES_PUBLIC_URL, fallback: null });
 }
 
-/** The URL without its user and password, and if `bare` without its path and query, which may contain keys. */
-function hideCredentials(value: string, bare = false): string {
+/** The URL without its user and password, and without its path and query, which may contain keys. */
+function hideCredentials(value: string): string {
   const url = parseUrl(value);
   if (!url) return '***';
   const login = url.username || url.password ? `${url.username ? '***' : ''}${url.password ? ':***' : ''}@` : '';
   const rest = url.pathname + url.search + url.hash;
-  const shownRest = rest === '/' || rest === '' ? '' : bare ? '/***' : rest;
-  return `${url.protocol}//${login}${url.host}${shownRest}`;
+  return `${url.protocol}//${login}${url.host}${rest === '/' || rest === '' ? '' : '/***'}`;
 }
 
 /** `login`: user and password may stand in it; `fetch` takes no such URL. `path`: the form of its path with its query. */
 type UrlRules = { login?: boolean; path?: RegExp };
 
-const showUrl = (value: string | null): string =>
-  value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
+const showUrl = (value: string | null): string => (value === null ? 'null' : JSON.stringify(hideCredentials(value)));
 
 /** One http(s) URL. */
 export function secretUrl(takes: string, { login = false, path = /^/ }: UrlRules = {}): Setting<string | null> {
@@ -297,7 +295,7 @@ export function secretUrls(takes: string, withSockets = false): Setting<readonly
     takes,
     fallback: [],
     fromText: listFromText,
-    show: (list) => JSON.stringify(list.map((item) => hideCredentials(item, true))),
+    show: (list) => JSON.stringify(list.map((item) => hideCredentials(item))),
     secret: true,
   });
 }

@@ -151,7 +151,6 @@ export class Channel {
   }
 }
 
-/** A box in a JSON text. */
 export const boxText = (box: Bytes): string => base64url(box);
 /** Throws for a text that is none. */
 export const boxOf = (text: string): Bytes => bytesOf(text);

@@ -54,7 +54,6 @@ export const WithdrawalShape = z.object({
   network: z.enum(NETWORKS),
   crypto: z.string(),
   origin: z.string(),
-  /** The invoice that it refunds. */
   refund_of: z.object({ invoice: z.string(), order_id: z.string().nullable() }).nullable(),
   /** The recipient's amount; of a sweep that is not signed yet, the amount with the fee. */
   amount: Decimal,

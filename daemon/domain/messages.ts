@@ -373,7 +373,6 @@ export const MESSAGES = {
   'doctor.withdrawals': '{count} wait for your approval',
 } as const;
 
-/** The kinds of alerts. */
 export const ALERT_KINDS = [
   'alert.undelivered',
   'backup.broken',

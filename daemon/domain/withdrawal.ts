@@ -95,7 +95,6 @@ export function isSigned(state: WithdrawalState): boolean {
   return state === 'signed' || state === 'broadcast' || state === 'completed';
 }
 
-/** The state in the merchant API. */
 export function apiStatus(state: WithdrawalState): 'pending' | 'completed' | 'failed' {
   if (state === 'completed') return 'completed';
   return isOpen(state) ? 'pending' : 'failed';

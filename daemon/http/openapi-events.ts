@@ -3,7 +3,6 @@ import { EVENT_TYPES, type EventType } from '../domain/merchant.ts';
 
 type Json = Record<string, unknown>;
 
-/** When an event of a type is sent. */
 const WHEN: Readonly<Record<EventType, string>> = {
   'invoice.created': 'An invoice was made',
   'invoice.requested': 'A payer was given an address and an amount',

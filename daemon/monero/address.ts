@@ -91,7 +91,6 @@ export function positionOf(branch: Branch, index: number): { major: number; mino
   return index === 0 ? { major: 0, minor: 0 } : { major: 1, minor: index };
 }
 
-/** The address at a branch and an index. */
 export function addressAt(account: AccountKey, branch: Branch, index: number, network: Network): DerivedAddress {
   const { major, minor } = positionOf(branch, index);
   return subaddress(account, major, minor, network);

@@ -61,7 +61,6 @@ export function ensureChain(tx: SandboxWriter, chain: ChainId, now: number): San
   return made;
 }
 
-/** The tip of a chain that exists. */
 export function tipOfChain(tx: Pick<SandboxWriter, 'tip'>, chain: ChainId): SandboxBlock {
   const tip = tx.tip(chain);
   assert(tip, `the sandbox's ${chain} has blocks`);

@@ -96,7 +96,6 @@ export class SandboxReader {
     return this.#reader.all(READ.blocksUpTo, { chain, height, limit }).reverse();
   }
 
-  /** The last block whose time is before `time`. */
   blockBefore(chain: ChainId, time: number): SandboxBlock | undefined {
     return this.#reader.get(READ.blockBefore, { chain, time });
   }

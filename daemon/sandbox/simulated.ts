@@ -20,7 +20,6 @@ const RAW_CHARS_MAX = 200_000;
 /** Fees of about the size of the real ones: XMR in piconero, ETH and BNB in wei (21,000 gas). */
 const RATES: Partial<Record<ChainId, bigint>> = { XMR: 60_000_000n, ETH: 42_000_000_000_000n, BSC: 2_100_000_000_000n };
 
-/** The fee rate of a simulated chain. */
 export function simulatedRate(chain: ChainId): bigint {
   const rate = RATES[chain];
   assert(rate, `${chain} is simulated`);

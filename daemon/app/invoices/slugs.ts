@@ -120,7 +120,6 @@ export function invoiceNamed(reader: Reader, slug: string): InvoiceRow | undefin
   return namedBy(latest) ?? namedBy(slugsOf(reader)) ?? reader.get(invoiceByRandomSlug, { slug });
 }
 
-/** The number and the slug of the next invoice. */
 export function nextInvoice(reader: Reader): { id: number; slug: string } {
   const id = (reader.get(newestInvoiceId, {})?.id ?? 0) + 1;
   const slugs = slugsOf(reader);

@@ -60,7 +60,6 @@ export function askClosingMailAgain(
   return closing;
 }
 
-/** The closing of a business with a number. */
 function closingNumbered(reader: Reader, { id }: Business, number: number): Row<'closing'> | undefined {
   const closing = reader.get(closingsOf, { business_id: id, below: number + 1, limit: 1 });
   return closing?.number === number ? closing : undefined;

@@ -181,7 +181,7 @@ function tellJumps(tx: Tx, now: number): void {
   }
   const jumps = Math.ceil(Math.max(0, ...total.values()) / INDICES_JUMPED);
   if (jumps <= JUMPS_SEARCHED) return;
-  insertIn(tx, now, null, 'restore.far', `${jumps}`, message('restore.far', { jumps }));
+  insertIn(tx, now, 'restore.far', `${jumps}`, message('restore.far', { jumps }));
 }
 
 /**

@@ -39,7 +39,7 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
   const now = app.now();
   const readFrom = beginReadingAgain(app, tx);
   beginQuarantine(tx, { made_at: null, why: reason, readFrom, ...where }, now, jumpOf(app));
-  insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
+  insertIn(tx, now, OLDER, '', message('data.older', { reason }));
   tx.afterCommit(() => {
     app.log.error({ reason: textOf(reason) }, 'the data is older than what happened: the service is quarantined');
     app.keys.clear();

@@ -126,7 +126,6 @@ export function hostsOf(origins: readonly string[]): string[] {
   return [...new Set(hosts.map((host) => getDomain(host, SUFFIXES) ?? host))];
 }
 
-/** Records the client ID that made an invoice. */
 export function noteClient(tx: Tx, invoiceId: number, clientId: number): void {
   tx.run(insertClientInvoice, { invoice_id: invoiceId, client_id: clientId, holds: false });
 }

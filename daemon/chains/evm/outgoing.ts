@@ -21,7 +21,6 @@ export type Outgoing = { target: ListedScript; receipt: Receipt; sending: Sendin
 /** Payments that left. */
 export type Outflow = { spends: SpendSeen[]; debits: Debit[] };
 
-/** The transaction of a debit, by the debit's id. */
 export const txidOf = (debitId: string): string => debitId.slice(0, debitId.indexOf(':'));
 
 export const nothingSent = (): Outflow => ({ spends: [], debits: [] });

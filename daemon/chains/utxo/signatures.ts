@@ -19,7 +19,6 @@ const PUBLIC_KEY_BYTES = 33;
 /** A longer push needs another opcode, which no signature and no key needs. */
 const PUSH_BYTES_MAX = 75;
 const FLAG_WITNESS = 0x01;
-/** The bytes of a scalar. */
 const SCALAR_BYTES = 32;
 
 type SignedInput = { outpoint: Buffer; sequence: Buffer; script: Buffer; witness: Buffer[] };

@@ -181,7 +181,6 @@ function begin(separateSigner: boolean): void {
   run('systemctl', ['restart', ...units]);
 }
 
-/** `service uninstall` with systemd. */
 export async function uninstallSystemd(
   session: Session,
   { deleteData = false, root = '' }: UninstallOptions,

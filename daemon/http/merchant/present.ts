@@ -9,7 +9,6 @@ export const fiatText = (scaled: bigint): string => formatDecimal(scaled, FIAT_D
 
 const invoiceUrl = (app: App, invoice: InvoiceRow): string => `${app.publicUrl}/pay/${invoice.slug}`;
 
-/** The answer of Create invoice. */
 export function presentCreated(app: App, invoice: InvoiceRow): Answer<'CreatedInvoice'> {
   return {
     id: invoice.slug,
@@ -59,7 +58,6 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView): Answe
   };
 }
 
-/** The answer of Get invoice. */
 export function presentInvoice(app: App, { invoice, payment }: InvoiceView): Answer<'Invoice'> {
   return {
     id: invoice.slug,

@@ -23,7 +23,6 @@ export type KeyPair = { privateKey: Uint8Array; publicKey: Uint8Array };
 type SecretNode = { privateKey: Uint8Array; chainCode: Uint8Array };
 
 export interface AccountKeys {
-  /** The compressed public key at branch/index. */
   publicKey(branch: Branch, index: number): Uint8Array;
   /** Lends the key pair at branch/index. */
   withKey<T>(branch: Branch, index: number, use: (pair: KeyPair) => T): T;

@@ -209,7 +209,6 @@ export const ForwardGrantShape = z.strictObject({
   issuedAt: Whole,
 });
 
-/** A grant of any kind. */
 export const AnyGrantShape = z.union([GrantShape, GasGrantShape, ForwardGrantShape]);
 
 /** The operator's request for MACs. A sealed one also has the passphrase. */

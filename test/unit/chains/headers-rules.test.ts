@@ -261,6 +261,6 @@ describe('checkpoints and servers', () => {
       for (const server of servers) expect(server).toMatch(/^ssl:\/\/[a-z0-9.-]+\.[a-z]+:\d+$/);
       expect(builtInServers(chain, 'regtest')).toEqual([]);
     }
-    expect(builtInServers('BTC', 'testnet', UTXO_PARAMS.BTC.testnet.genesis[1])).toContain('ssl://mempool.space:40002');
+    expect(builtInServers('BTC', 'testnet')).toContain('ssl://blockstream.info:993');
   });
 });

@@ -21,8 +21,6 @@ const FAST_BLOCKS = 2;
 export const TIP_PLAIN = 2_000_000_000n;
 /** Honest endpoints differ by how far back they look. */
 const TIP_FACTOR = 2n;
-/** How long other operators than the asked one are waited for. */
-const OTHERS_MS = 2_000;
 /** With three of them a single one that lies is outvoted. */
 const OPERATORS_MAX = 3;
 const RETRY_SECONDS = 5;
@@ -54,7 +52,7 @@ export class EvmSource implements SpendingSource {
   async gasPrice(signal: AbortSignal): Promise<GasPrice> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.gasPrice(limit);
     const isEnough = (told: readonly GasPrice[]) => areEnough(told.map(({ base }) => base));
-    const told = await this.#endpoints.several(ask, isEnough, OTHERS_MS, signal);
+    const told = await this.#endpoints.several(ask, isEnough, signal);
     const bases = told.map(({ base }) => base);
     if (told.length === 2 && !areNear(bases)) {
       throw new Unavailable("Two operators' endpoints tell base fees that are far from each other", RETRY_SECONDS);
@@ -101,7 +99,7 @@ export class EvmSource implements SpendingSource {
    */
   async nonceInPools(address: string, signal: AbortSignal): Promise<bigint> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.nonceInPool(address, limit);
-    return lowerOf(await this.#endpoints.several(ask, areSame, OTHERS_MS, signal));
+    return lowerOf(await this.#endpoints.several(ask, areSame, signal));
   }
 
   /**
@@ -110,7 +108,7 @@ export class EvmSource implements SpendingSource {
    */
   async gas(call: EvmCall, signal: AbortSignal): Promise<bigint> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => tried(endpoint, call, limit);
-    const told = await this.#endpoints.several(ask, areDecided, OTHERS_MS, signal);
+    const told = await this.#endpoints.several(ask, areDecided, signal);
     const allowed = gasIn(told);
     const [refusal, ...others] = told.flatMap((one) => one.refusal ?? []);
     if (refusal === undefined || allowed.length > others.length + 1) return agreedOf(allowed);
@@ -135,7 +133,7 @@ export class EvmSource implements SpendingSource {
       if (isUntold) throw new Unavailable('An endpoint does not tell the balances of its newest block', RETRY_SECONDS);
       return { coin, token: token ?? null };
     };
-    const told = await this.#endpoints.several(ask, areSame, OTHERS_MS, signal);
+    const told = await this.#endpoints.several(ask, areSame, signal);
     const tokens = told.flatMap(({ token }) => token ?? []);
     return { coin: lowerOf(told.map(({ coin }) => coin)), token: contract === null ? null : lowerOf(tokens) };
   }

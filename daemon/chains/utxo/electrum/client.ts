@@ -191,10 +191,6 @@ export class LightClient {
     await this.headers.close();
   }
 
-  get transactionsHeld(): number {
-    return this.#unstored.size;
-  }
-
   /**
    * Asks a server for its tip and syncs the headers for a limited time. The caller checks whether the tip is then on
    * the chain. Everything that the server announced before has arrived. Throws `ConnectionLost` or `Misbehaved`.

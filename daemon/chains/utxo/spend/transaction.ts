@@ -16,7 +16,6 @@ import { countBytes, vsizeOf } from './sizes.ts';
 const BYTES_MAX = 4_000_000;
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/** The unsigned transaction of a plan, in hex. */
 export function unsignedTransaction(plan: UtxoPlan): string {
   const inputs = plan.inputs.map(({ outpoint, sequence }) => {
     const [txid = '', n] = outpoint.split(':');

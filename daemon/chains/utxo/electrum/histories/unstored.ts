@@ -58,10 +58,6 @@ export class UnstoredTransactions {
     this.#list = list;
   }
 
-  get size(): number {
-    return this.#held.size;
-  }
-
   /** Whether one more is taken. Those in no block, which a server can invent, leave half of the room to the others. */
   hasRoom(isInBlock: boolean): boolean {
     return this.#held.size < (isInBlock ? TRANSACTIONS_MAX : TRANSACTIONS_MAX / 2);

@@ -6,12 +6,11 @@
  * as Debian ships it; here are those in both that have a name and TLS. LTC: Electrum-LTC (electrum_ltc/servers.json);
  * each is also in the defaults of other wallets (electrum1.cipig.net in Komodo's). BCH: the first four are in the lists
  * of both Electron Cash (electroncash/servers.json) and Cashonize (cashonize/cashonize-wallet), the other two in
- * Cashonize's and in the defaults of other wallets. Test networks: Electrum's lists for testnet and testnet4; the LTC
- * ones are in Qortal's, the BCH ones in Cashonize's.
+ * Cashonize's and in the defaults of other wallets. Test networks: Electrum's list for testnet; the LTC
+ * ones are in Qortal's.
  */
 import type { Network } from '../../../../domain/assets.ts';
 import type { UtxoChain } from '../../params.ts';
-import { rulesOf } from '../headers/rules.ts';
 
 const ssl = (port: number, ...hosts: string[]): string[] => hosts.map((host) => `ssl://${host}:${port}`);
 
@@ -41,54 +40,18 @@ const BCH_MAINNET = [
   ...ssl(50_002, 'cashnode.bch.ninja', 'fulcrum.greyh.at'),
 ];
 
-const BTC_TESTNET3 = [
+const BTC_TESTNET = [
   ...ssl(51_002, 'testnet.aranguren.org', 'testnet.qtornado.com'),
   ...ssl(60_002, 'electrum.blockstream.info'),
   ...ssl(993, 'blockstream.info'),
   ...ssl(57_006, 'blackie.c3-soft.com'),
 ];
 
-const BTC_TESTNET4 = [
-  ...ssl(40_002, 'mempool.space'),
-  ...ssl(57_010, 'blackie.c3-soft.com'),
-  ...ssl(51_002, 'testnet4-electrumx.wakiyamap.dev'),
-];
-
-/** By the first block of their chain. */
-const TEST_SERVERS: Readonly<Record<UtxoChain, Readonly<Record<string, readonly string[]>>>> = {
-  BTC: {
-    '000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943': BTC_TESTNET3,
-    '00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043': BTC_TESTNET4,
-  },
-  LTC: {
-    '4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0': ssl(
-      51_002,
-      'electrum-ltc.bysh.me',
-      'electrum.ltc.xurious.com',
-    ),
-  },
-  BCH: {
-    '000000001dd410c49a788668ce26751718cc797474d3152a5fc073dd44fd9f7b': ssl(
-      50_002,
-      'chipnet.imaginary.cash',
-      'chipnet.bch.ninja',
-    ),
-  },
+const SERVERS: Readonly<Record<UtxoChain, Partial<Record<Network, readonly string[]>>>> = {
+  BTC: { mainnet: BTC_MAINNET, testnet: BTC_TESTNET },
+  LTC: { mainnet: LTC_MAINNET, testnet: ssl(51_002, 'electrum-ltc.bysh.me', 'electrum.ltc.xurious.com') },
+  BCH: { mainnet: BCH_MAINNET },
 };
 
-const MAINNET_SERVERS: Readonly<Record<UtxoChain, readonly string[]>> = {
-  BTC: BTC_MAINNET,
-  LTC: LTC_MAINNET,
-  BCH: BCH_MAINNET,
-};
-
-/**
- * The built-in servers of a chain as "ssl://host:port"; empty if there are none. `genesis` chooses among several public
- * test networks, as in `rulesOf`.
- */
-export function builtInServers(chain: UtxoChain, network: Network, genesis?: string): readonly string[] {
-  if (network === 'mainnet') return MAINNET_SERVERS[chain];
-  if (network !== 'testnet') return [];
-  const rules = rulesOf(chain, network, genesis);
-  return (rules && TEST_SERVERS[chain][rules.genesis]) ?? [];
-}
+/** The built-in servers of a chain as "ssl://host:port"; of test networks those of the first one in `rules.ts`. */
+export const builtInServers = (chain: UtxoChain, network: Network): readonly string[] => SERVERS[chain][network] ?? [];
