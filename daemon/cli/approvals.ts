@@ -8,8 +8,10 @@
 import type { Result } from '../contract/operator.ts';
 import { textIn } from '../domain/messages.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
+import { macAt } from '../operator/keyholder.ts';
 import type { Proposal } from '../operator/request.ts';
 import type { OperatorRequest } from '../operator/review.ts';
+import type { ForwardGrant, GasGrant } from '../wallet/signer/port.ts';
 import { EXIT, Failure } from './io.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf } from './secrets.ts';
@@ -71,4 +73,18 @@ export async function granted(
   const passphrase = await passphraseOf(session, options);
   const keyholder = await session.keyholder();
   return review.signed((wanted) => keyholder.authorize(passphrase, wanted));
+}
+
+/** Asks for confirmation of one grant that was shown, and signs it with the passphrase. */
+export async function confirmedGrant<G extends GasGrant | ForwardGrant>(
+  session: Session,
+  options: PassphraseOption,
+  grant: G,
+  question = 'Let the wallet do that without asking?',
+): Promise<{ grant: G; mac: string }> {
+  await confirm(session.io, session.yes, question);
+  const passphrase = await passphraseOf(session, options);
+  const keyholder = await session.keyholder();
+  const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
+  return { grant, mac: macAt(grants, 0) };
 }

@@ -1,11 +1,25 @@
 /** `countinghouse config`: the configuration of the running service, or the one that a start would have. */
-
+import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { action } from './commands.ts';
 import { Failure, type Io } from './io.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 
 export type ConfigOptions = { config?: string };
+
+export const configOption = (): Option =>
+  new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
+
+export function configCommand(root: Command, io: Io): void {
+  root
+    .command('config')
+    .description(
+      'show the configuration in force, without secrets: that of the running service, or the one that it would start with',
+    )
+    .addOption(configOption())
+    .action(action(io, printConfig));
+}
 
 /** The file named by the command line or the environment; undefined: the one in the data directory. */
 export function configFile({ env }: Io, options: ConfigOptions): string | undefined {
@@ -33,7 +47,7 @@ async function settingsOfFile({ io, dataDir }: Session, options: ConfigOptions):
 }
 
 /** A file that is named on the command line is read, whatever runs. */
-export async function printConfig(session: Session, options: ConfigOptions): Promise<void> {
+async function printConfig(session: Session, options: ConfigOptions): Promise<void> {
   const { dataDir } = session;
   const running = options.config === undefined ? await runningSettings(session) : null;
   const settings = running ?? (await settingsOfFile(session, options));

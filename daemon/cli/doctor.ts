@@ -1,9 +1,11 @@
 /** `countinghouse doctor`: the problems of the service and their remedies. Exits with 1 when there is a problem. */
 import { lstat, statfs } from 'node:fs/promises';
+import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { textIn, textOf, type Value } from '../domain/messages.ts';
+import { action } from './commands.ts';
 import { configFile } from './config.ts';
-import { FaultShown } from './io.ts';
+import { FaultShown, type Io } from './io.ts';
 import type { Session } from './session.ts';
 import { BYTES_PER_MB, table } from './table.ts';
 
@@ -12,7 +14,14 @@ type Finding = Pick<Result<'doctor'>['findings'][number], 'subject' | 'level'> &
 
 const MARKS = { ok: 'ok', warning: 'WARNING', problem: 'PROBLEM' } as const;
 
-export async function doctor(session: Session): Promise<void> {
+export function doctorCommand(root: Command, io: Io): void {
+  root
+    .command('doctor')
+    .description('check the service: what is out of order, and what to do')
+    .action(action(io, doctor));
+}
+
+async function doctor(session: Session): Promise<void> {
   const findings = await ask(session);
   session.print({ findings }, () =>
     table(

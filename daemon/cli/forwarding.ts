@@ -5,14 +5,14 @@ import type { Params, Result } from '../contract/operator.ts';
 import { findAsset } from '../domain/assets.ts';
 import { FORWARD_TIMES } from '../domain/forwarding.ts';
 import { textIn } from '../domain/messages.ts';
-import { macAt } from '../operator/keyholder.ts';
 import type { ForwardGrant } from '../wallet/signer/port.ts';
+import { confirmedGrant } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { endLimits, heldLimits, nextDate, noteLimits } from './limits.ts';
 import { tellFirst } from './policies.ts';
 import { confirm } from './prompt.ts';
-import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
+import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 
@@ -181,11 +181,7 @@ async function signedGrant(
   const account = { network: owner.network, accountNo: owner.account_no, asset };
   const grant = forwardGrantOf(account, limits, await nextDate(session));
   if (!session.json) session.note(forwardGrantText(grant, asset, before));
-  await confirm(session.io, session.yes, limits.feeDay === '0' ? 'End it?' : 'Let the wallet do that without asking?');
-  const passphrase = await passphraseOf(session, options);
-  const keyholder = await session.keyholder();
-  const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
-  return { grant, mac: macAt(grants, 0) };
+  return confirmedGrant(session, options, grant, limits.feeDay === '0' ? 'End it?' : undefined);
 }
 
 async function listPlans(session: Session, _: object, ...given: unknown[]): Promise<void> {

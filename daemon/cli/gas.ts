@@ -7,13 +7,12 @@ import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { textIn } from '../domain/messages.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { MS_PER_DAY, MS_PER_MINUTE } from '../domain/time.ts';
-import { macAt } from '../operator/keyholder.ts';
+import { confirmedGrant } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { endLimits, nextDate } from './limits.ts';
 import { time, wholeNumber } from './parse.ts';
-import { confirm } from './prompt.ts';
-import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
+import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 
@@ -249,16 +248,12 @@ async function signedGrant(session: Session, options: PassphraseOption, { busine
     await nextDate(session),
   );
   if (!session.json) session.note(gasGrantText(grant));
-  await confirm(session.io, session.yes, questionOf(wanted));
-  const passphrase = await passphraseOf(session, options);
-  const keyholder = await session.keyholder();
-  const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
-  return { grant, mac: macAt(grants, 0) };
+  return confirmedGrant(session, options, grant, questionOf(wanted));
 }
 
-const questionOf = ({ feeMax, tank }: Pick<GasOptions, 'feeMax' | 'tank'>): string => {
+const questionOf = ({ feeMax, tank }: Pick<GasOptions, 'feeMax' | 'tank'>): string | undefined => {
   if (tank !== undefined) return 'Move to that tank?';
-  return feeMax === 0n ? 'End it?' : 'Let the wallet do that without asking?';
+  return feeMax === 0n ? 'End it?' : undefined;
 };
 
 async function deskOf(session: Session, business: string, chain: EvmChain): Promise<Desk> {

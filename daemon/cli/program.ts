@@ -4,11 +4,9 @@
  * Invariant: an error is always one line on stderr that begins with `error:`, never a stack trace; with `--json` it is
  * `{"error":{"code","message"}}`.
  */
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { answersTo, type RejectCode } from '../domain/rejections.ts';
-import { action } from './commands.ts';
 import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine, usage } from './io.ts';
-import { port } from './parse.ts';
 
 /** Runs the command in `argv` (without program names) and returns the exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
@@ -39,49 +37,6 @@ function usageText({ code, message }: CommanderError): string {
 /** Attaches commands to the program. */
 type Group = (root: Command, io: Io) => void;
 
-const configFile = (): Option => new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
-
-const startGroup = async (): Promise<Group> => {
-  const { start } = await import('./start.ts');
-  return (root, io) =>
-    root
-      .command('start')
-      .description('run the service; Ctrl-C stops it')
-      .option('--port <port>', 'the port of the merchant API, 0 for any free one', port)
-      .addOption(configFile())
-      .action(action(io, start));
-};
-
-const statusGroup = async (): Promise<Group> => {
-  const { printStatus } = await import('./status.ts');
-  return (root, io) =>
-    root
-      .command('status')
-      .description('show the state of the running service: chains, rates, addresses')
-      .action(action(io, printStatus));
-};
-
-const doctorGroup = async (): Promise<Group> => {
-  const { doctor } = await import('./doctor.ts');
-  return (root, io) =>
-    root
-      .command('doctor')
-      .description('check the service: what is out of order, and what to do')
-      .action(action(io, doctor));
-};
-
-const configGroup = async (): Promise<Group> => {
-  const { printConfig } = await import('./config.ts');
-  return (root, io) =>
-    root
-      .command('config')
-      .description(
-        'show the configuration in force, without secrets: that of the running service, or the one that it would start with',
-      )
-      .addOption(configFile())
-      .action(action(io, printConfig));
-};
-
 const invoiceGroup = async (): Promise<Group> => {
   const { inboxCommands, invoiceCommands } = await import('./invoices.ts');
   return (root, io) => {
@@ -95,9 +50,9 @@ const invoiceGroup = async (): Promise<Group> => {
  * 30 MB of memory and much of the time of a short command.
  */
 const GROUPS: readonly [commands: readonly string[], load: () => Promise<Group>][] = [
-  [['start'], startGroup],
-  [['status'], statusGroup],
-  [['doctor'], doctorGroup],
+  [['start'], async () => (await import('./start.ts')).startCommand],
+  [['status'], async () => (await import('./status.ts')).statusCommand],
+  [['doctor'], async () => (await import('./doctor.ts')).doctorCommand],
   [['console'], async () => (await import('./console.ts')).consoleCommands],
   [['maintenance'], async () => (await import('./maintenance.ts')).maintenanceCommand],
   [['business'], async () => (await import('./business.ts')).businessCommands],
@@ -123,7 +78,7 @@ const GROUPS: readonly [commands: readonly string[], load: () => Promise<Group>]
   [['statement'], async () => (await import('./statement.ts')).statementCommand],
   [['closing'], async () => (await import('./closing.ts')).closingCommands],
   [['releases', 'verify'], async () => (await import('./releases.ts')).releaseCommands],
-  [['config'], configGroup],
+  [['config'], async () => (await import('./config.ts')).configCommand],
 ];
 
 /** The options before a command that take the next word. */

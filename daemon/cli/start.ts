@@ -3,9 +3,12 @@
  *
  * Invariant: with `--json`, stdout has exactly one line that begins with `{`, written once the service is ready.
  */
+import type { Command } from 'commander';
 import type { Daemon } from '../main.ts';
-import { type ConfigOptions, configFile } from './config.ts';
-import { belongsToService, EXIT, Failure, jsonLine } from './io.ts';
+import { action } from './commands.ts';
+import { type ConfigOptions, configFile, configOption } from './config.ts';
+import { belongsToService, EXIT, Failure, type Io, jsonLine } from './io.ts';
+import { port } from './parse.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
 
@@ -18,7 +21,16 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 type StartOptions = ConfigOptions & { port?: number };
 
-export async function start(session: Session, options: StartOptions): Promise<void> {
+export function startCommand(root: Command, io: Io): void {
+  root
+    .command('start')
+    .description('run the service; Ctrl-C stops it')
+    .option('--port <port>', 'the port of the merchant API, 0 for any free one', port)
+    .addOption(configOption())
+    .action(action(io, start));
+}
+
+async function start(session: Session, options: StartOptions): Promise<void> {
   refuseForeignData(session.dataDir);
   // the database has view keys and customers' addresses, so its files are for the owner only
   process.umask(OWNER_ONLY);

@@ -1,10 +1,20 @@
 /** `countinghouse status`. */
+import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { textOf } from '../domain/messages.ts';
+import { action } from './commands.ts';
+import type { Io } from './io.ts';
 import type { Session } from './session.ts';
 import { BYTES_PER_MB, pairs, span, table, when } from './table.ts';
 
-export async function printStatus(session: Session): Promise<void> {
+export function statusCommand(root: Command, io: Io): void {
+  root
+    .command('status')
+    .description('show the state of the running service: chains, rates, addresses')
+    .action(action(io, printStatus));
+}
+
+async function printStatus(session: Session): Promise<void> {
   const status = await session.call('status', {});
   session.print(status, () => statusText(status));
 }
