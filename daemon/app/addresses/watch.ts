@@ -102,7 +102,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
         .map(({ id }) => store.get(scriptsGivenNext, { account_id: id, limit: 1 })?.id ?? '')
         .join(),
     active: () => activeScripts(store, chain_key, accounts()),
-    page: (after, limit) => store.all(scriptsAbove, { chain_key, id: after, limit }),
+    page: (after, limit) => store.all(scriptsAbove, { chain_key, after, limit }),
     inBlock(hash) {
       const rows = [
         ...store.all(creditsInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),

@@ -70,7 +70,7 @@ export async function takeInAlerts(app: App, channel: string): Promise<void> {
   const row = app.store.get(settingOf, { key: cursorKey(channel) });
   const newest = app.store.get(newestAlertId, {})?.id ?? 0;
   const from = row ? Math.min(Number(row.value), newest) : newest;
-  const found = app.store.all(alertsAbove, { id: from, limit: INTAKE_MAX });
+  const found = app.store.all(alertsAbove, { after: from, limit: INTAKE_MAX });
   const to = found.at(-1)?.id ?? from;
   if (row && Number(row.value) === to) return;
   await app.store.write((tx) => {

@@ -1,19 +1,12 @@
 /** Statements about the notices of alerts on the operator's channels. */
 import { sql } from 'kysely';
-import { insert, matching, remove, sqlite, statement } from '../statement.ts';
+import { insert, matching, page, remove, sqlite, statement } from '../statement.ts';
 
 export const newestAlertId = statement((_: Record<never, never>) =>
   sqlite.selectFrom('alert').select('id').orderBy('id', 'desc').limit(1),
 );
 
-export const alertsAbove = statement((p: { id: number; limit: number }) =>
-  sqlite
-    .selectFrom('alert')
-    .select(['id', 'kind', 'subject', 'seen_at'])
-    .where('id', '>', p.id)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const alertsAbove = page('alert', [], {}, ['id', 'kind', 'subject', 'seen_at']);
 
 export const openAlertOf = matching('alert', ['kind', 'subject'], { seen_at: null }, ['id', 'message', 'created_at']);
 

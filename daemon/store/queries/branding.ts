@@ -1,7 +1,7 @@
 /** Statements about the appearance of businesses to their payers. */
-import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
+import { columnsBut, find, insert, matching, remove } from '../statement.ts';
 
-export const allBrands = statement((_: Record<never, never>) => sqlite.selectFrom('brand').selectAll());
+export const allBrands = matching('brand');
 
 export const setBrand = insert('brand', columnsBut('brand'), ['business_id']);
 

@@ -10,21 +10,19 @@ export type ApiKeyRow = Row<'api_key'>;
 
 export type ClientRow = Row<'client'>;
 
-type Nothing = Record<never, never>;
-
 export const insertBusiness = insert('business', columnsBut('business', 'id'));
 
-export const allBusinesses = statement((_: Nothing) => sqlite.selectFrom('business').selectAll().orderBy('id'));
+export const allBusinesses = inOrder('business');
 
 export const setBusiness = update('business', ['name', 'time_zone'], 'id');
 
 export const setBusinessAsset = insert('business_asset', columnsBut('business_asset'), ['business_id', 'asset']);
 
-export const allBusinessAssets = statement((_: Nothing) => sqlite.selectFrom('business_asset').selectAll());
+export const allBusinessAssets = matching('business_asset');
 
 export const insertAccount = insert('account', ['business_id', 'chain_key', 'key', 'next_index', 'birthday', 'rescan']);
 
-export const allAccounts = statement((_: Nothing) => sqlite.selectFrom('account').selectAll().orderBy('id'));
+export const allAccounts = inOrder('account');
 
 export const accountsOfChain = inOrder('account', ['chain_key'], {}, ['id', 'rescan', 'key']);
 
@@ -75,7 +73,7 @@ export const insertApiKey = insert('api_key', columnsBut('api_key', 'id', 'last_
 
 export const apiKeyByHash = matching('api_key', ['hash'], { revoked_at: null });
 
-export const allApiKeys = statement((_: Nothing) => sqlite.selectFrom('api_key').selectAll().orderBy('id'));
+export const allApiKeys = inOrder('api_key');
 
 export const revokeApiKey = update('api_key', ['revoked_at'], 'id', { revoked_at: null });
 
@@ -83,7 +81,7 @@ export const touchApiKey = update('api_key', ['last_used_at'], 'id');
 
 export const insertClient = insert('client', columnsBut('client', 'id', 'revoked_at'));
 
-export const allClients = statement((_: Nothing) => sqlite.selectFrom('client').selectAll().orderBy('id'));
+export const allClients = inOrder('client');
 
 export const setClient = update('client', ['name', 'origins', 'url_hosts'], 'id', { revoked_at: null });
 

@@ -1,9 +1,7 @@
 /** Statements about client IDs and the invoices that they made. */
-import { insert, matching, sqlite, statement, update, YES } from '../statement.ts';
+import { inOrder, insert, matching, sqlite, statement, update, YES } from '../statement.ts';
 
-export const liveClients = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('client').selectAll().where('revoked_at', 'is', null).orderBy('id'),
-);
+export const liveClients = inOrder('client', [], { revoked_at: null });
 
 export const insertClientInvoice = insert('client_invoice', ['invoice_id', 'client_id', 'holds']);
 

@@ -1,27 +1,21 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import type { Message } from '../../domain/messages.ts';
-import { sqlite, statement, update, word, YES } from '../statement.ts';
+import { inOrder, matching, sqlite, statement, update, word, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
 type Nothing = Record<never, never>;
 
-export const skipWebhooks = statement((_: Nothing) =>
-  sqlite.updateTable('webhook').set({ state: 'skipped' }).where('state', '=', word('waiting')),
-);
+export const skipWebhooks = update('webhook', [{ state: 'skipped' }], { state: 'waiting' });
 
-export const accountsToJump = statement((_: Nothing) =>
-  sqlite.selectFrom('account').select(['id', 'chain_key', 'key', 'next_index', 'next_change']).orderBy('id'),
-);
+export const accountsToJump = inOrder('account', [], {}, ['id', 'chain_key', 'key', 'next_index', 'next_change']);
 
 /** The indices of an account's ready addresses, which were not given out. */
 export const readyIndices = statement((p: { account_id: number }) =>
   readyTargets(p.account_id).select('idx').orderBy('idx'),
 );
 
-export const unsignedPlans = statement((_: Nothing) =>
-  sqlite.selectFrom('spend_version').select(['id', 'spend_id']).where('txid', 'is', null),
-);
+export const unsignedPlans = matching('spend_version', [], { txid: null }, ['id', 'spend_id']);
 
 /** Releases the withdrawals of a payment without versions, so that they are planned again. */
 export const leaveSpend = update('withdrawal', [{ spend_id: null }], 'spend_id');
@@ -96,9 +90,7 @@ export const automaticPolicies = statement((_: Nothing) =>
 export const suspendPolicy = update('policy', [{ mode: 'manual' }], 'business_id');
 
 /** The height of each chain in the backup. */
-export const chainStates = statement((_: Nothing) =>
-  sqlite.selectFrom('chain_state').select(['chain_key', 'checkpoint']),
-);
+export const chainStates = matching('chain_state', [], {}, ['chain_key', 'checkpoint']);
 
 /** The newest withdrawal in the backup. */
 export const lastWithdrawal = statement((_: Nothing) =>

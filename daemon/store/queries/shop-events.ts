@@ -1,16 +1,12 @@
 /** Statements about the events for shops. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, matching, remove, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, inOrder, insert, matching, remove, sqlite, statement, update } from '../statement.ts';
 
 export type EndpointRow = Row<'event_endpoint'>;
 export type DeliveryRow = Row<'event_delivery'>;
 
-type Nothing = Record<never, never>;
-
-export const endpoints = statement((_: Nothing) =>
-  sqlite.selectFrom('event_endpoint').selectAll().where('removed_at', 'is', null).orderBy('id'),
-);
+export const endpoints = inOrder('event_endpoint', [], { removed_at: null });
 
 export const endpointById = matching('event_endpoint', ['id'], { removed_at: null });
 

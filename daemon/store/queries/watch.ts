@@ -1,7 +1,7 @@
 /** Statements that list scripts for a source that must be told which to watch. Each reads a bounded page. */
 import { sql } from 'kysely';
 import { TANKS_MAX } from '../../domain/evm.ts';
-import { NO, SOME, sqlite, statement, upTo, YES } from '../statement.ts';
+import { NO, page, SOME, sqlite, statement, upTo, YES } from '../statement.ts';
 import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 const zero = sql.lit(0);
@@ -98,12 +98,4 @@ export const scriptsUsedLately = statement((p: { chain_key: string; limit: numbe
 );
 
 /** All scripts of a chain, in pages by id. */
-export const scriptsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
-  sqlite
-    .selectFrom('target')
-    .select(['id', 'script'])
-    .where('chain_key', '=', p.chain_key)
-    .where('id', '>', p.id)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const scriptsAbove = page('target', ['chain_key'], {}, ['id', 'script']);

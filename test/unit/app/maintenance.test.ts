@@ -94,7 +94,7 @@ describe('attempts and closed alerts', () => {
     await attempt();
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 250, alerts: 1 });
     expect(app.store.all(webhookAttempts, { webhook_id: 1 })).toHaveLength(250);
-    expect(app.store.all(alertsAbove, { id: 0, limit: 9 }).map(({ subject }) => subject)).toEqual(['open']);
+    expect(app.store.all(alertsAbove, { after: 0, limit: 9 }).map(({ subject }) => subject)).toEqual(['open']);
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 0, alerts: 0 });
   });
 
