@@ -7,7 +7,7 @@ import { type Message, message } from '../../domain/messages.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import type { Reconciliation } from './reconcile.ts';
 
 const NAMED_IN_ALERT_MAX = 20;
@@ -27,7 +27,7 @@ export async function noteDifferences(app: App, report: Reconciliation): Promise
   if ((app.store.get(settingOf, { key })?.value ?? NONE) !== value)
     await app.store.write((tx) => tx.run(saveSetting, { key, value, updated_at: app.now() }));
   if (first === undefined) await end(app, 'ledger.differs', chain);
-  else if (!quarantineOf(app.store)) await raise(app, networkOf(chain), 'ledger.differs', chain, sentenceOf(report));
+  else if (!isQuarantined(app.store)) await raise(app, networkOf(chain), 'ledger.differs', chain, sentenceOf(report));
 }
 
 /** The differences that the latest proof of a chain found; null: none, or it was never proved. */

@@ -26,7 +26,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
 import { inTotal } from '../chains/credits.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { keyState } from '../withdrawals/facts.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import { adopt, type Difference, differencesAt, TARGETS_MAX } from './adopt.ts';
@@ -153,7 +153,7 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     app.log.warn({ chain: chain.key, reason: error.message }, 'the ledger could not be proved');
-    if (quarantineOf(app.store)) return false;
+    if (isQuarantined(app.store)) return false;
     await raise(
       app,
       chain.adapter.network,
@@ -352,7 +352,7 @@ class Proof {
       return;
     }
     // so are transactions that the operator accepted by ending a quarantine
-    if (version.kind === UNKNOWN && quarantineOf(this.#app.store)) {
+    if (version.kind === UNKNOWN && isQuarantined(this.#app.store)) {
       this.problem(() => `${txid}: spent ${inCoins(taken, asset)} of ours, and the backup knows nothing of it`);
     }
     const { spending } = this.#chain.adapter;

@@ -15,7 +15,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { cheapGas } from '../gas/prices.ts';
 import { noteFailed } from '../gas/turns.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
 import { giveGas, hurryGas } from './gas.ts';
@@ -44,7 +44,7 @@ const CHEAP_WAIT_MAX_MS = MS_PER_DAY;
 
 /** Returns whether the chain has a plan, so that another pass is needed later. */
 export async function passForwards(app: App, chain: ChainRuntime): Promise<boolean> {
-  if (!chain.adapter.spending || quarantineOf(app.store)) return false;
+  if (!chain.adapter.spending || isQuarantined(app.store)) return false;
   const plans = app.store.all(forwardPlansOn, { chain_key: chain.key });
   for (const plan of plans) await passPlan(app, chain, plan);
   return plans.length > 0;

@@ -16,7 +16,7 @@ import { ownTarget } from '../addresses/watch.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { Overtaken } from '../withdrawals/claim.ts';
 import { feeRateTold } from '../withdrawals/fees.ts';
 import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withdrawals/own.ts';
@@ -37,7 +37,7 @@ const SANDBOX_FEE_MAX = 10n ** 24n;
 
 /** Works on the plans of a chain. Returns whether one is open, so that another pass is needed later. Throws `Unavailable`. */
 export async function passGas(app: App, chain: ChainRuntime): Promise<boolean> {
-  if (!chain.adapter.accountBased || quarantineOf(app.store)) return false;
+  if (!chain.adapter.accountBased || isQuarantined(app.store)) return false;
   await planInSandbox(app, chain);
   const plans = app.store.all(openGasPlans, { chain_key: chain.key });
   for (const plan of plans) {

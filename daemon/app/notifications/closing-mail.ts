@@ -15,7 +15,7 @@ import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
 const UNSENT = 'closing.unsent';
@@ -77,7 +77,7 @@ export function takeClosingMail(app: App, tx: Tx, canSend: boolean): ClosingMail
   const now = app.now();
   for (const row of tx.all(dueClosingMails, { now, putOffUntil: putOffUntil(now), limit: DUE_MAX })) {
     if (row.state === 'sending') end(app, tx, row, 'unknown', message('mail.ended'));
-    else if (quarantineOf(tx)) end(app, tx, row, 'unknown', message('mail.restored'));
+    else if (isQuarantined(tx)) end(app, tx, row, 'unknown', message('mail.restored'));
     else if (!canSend) end(app, tx, row, 'failed', message('mail.off'));
     else if (row.asked_at < now - MS_PER_DAY) end(app, tx, row, 'failed', row.problem ?? message('mail.old'));
     else {

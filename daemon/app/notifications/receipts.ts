@@ -25,7 +25,7 @@ import {
 import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 
 const ASKED_MAX = 3;
 const HOURLY_MAX = 60;
@@ -94,7 +94,7 @@ export function forgetOldReceipts(app: App, tx: Tx): void {
 
 /** Those that are to be sent now; none during the quarantine. */
 export function nextReceipts(app: App): Receipt[] {
-  if (quarantineOf(app.store)) return [];
+  if (isQuarantined(app.store)) return [];
   const now = app.now();
   return app.store.all(dueReceipts, { now, putOffUntil: putOffUntil(now), limit: DUE_MAX });
 }

@@ -40,7 +40,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { refundedUnits } from '../invoices/refunded.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
 
 /** The pauses between the attempts of one delivery: three days in total. */
@@ -168,7 +168,7 @@ export type Delivery = DeliveryRow & { uuid: string; body: string };
 
 /** The due deliveries of an endpoint; none while it is disabled, or during the quarantine. */
 export function dueFor(app: App, endpoint: EndpointRow, limit: number): Delivery[] {
-  if (endpoint.disabled_at !== null || quarantineOf(app.store)) return [];
+  if (endpoint.disabled_at !== null || isQuarantined(app.store)) return [];
   const now = app.now();
   const due = (from: number, until: number): Delivery[] =>
     app.store.all(dueDeliveries, { endpoint_id: endpoint.id, from, until, limit });
@@ -290,7 +290,7 @@ export function pauseEndpoint(app: App, tx: Tx, id: number): EndpointRow {
  * `Rejected('endpoint.quarantine')`: during the quarantine nothing is sent.
  */
 export function testEvent(app: App, { id, business_id }: EndpointRow): Pick<Delivery, 'uuid' | 'body'> {
-  if (quarantineOf(app.store)) {
+  if (isQuarantined(app.store)) {
     throw new Rejected('endpoint.quarantine', 'A restored service sends nothing until the restore is confirmed');
   }
   const { network } = app.directory.business(business_id);

@@ -27,7 +27,7 @@ import { type InvoiceRow, invoiceById, paymentOf } from '../../store/queries/inv
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { madeByAnybody } from '../shops/clients.ts';
 
 /**
@@ -76,7 +76,7 @@ export class WebhookTurns {
    */
   take(app: App, tx: Tx, lane: Lane, limit: number, isFull: (host: string) => boolean): WebhookAttempt[] {
     const taken: WebhookAttempt[] = [];
-    if (quarantineOf(tx)) return taken;
+    if (isQuarantined(tx)) return taken;
     const counts = new Map<string, number>();
     for (const live of [true, false]) {
       const key = `${lane} ${live}`;

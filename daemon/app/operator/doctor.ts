@@ -23,7 +23,7 @@ import { differencesOf } from '../books/differences.ts';
 import { isUnchecked } from '../chains/unchecked.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { clockBehind } from '../recovery/clock.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { daysUntilFull, FREE_BYTES_LOW, megabytesOf, stuckLog } from '../storage.ts';
 import { monitor } from './monitor.ts';
 import { permissionFault } from './permissions.ts';
@@ -327,7 +327,7 @@ function addressThread(app: App): Finding[] {
 }
 
 async function wallet(app: App): Promise<Finding[]> {
-  if (quarantineOf(app.store)) return [problem('restore', message('doctor.quarantine'), message('advice.restore'))];
+  if (isQuarantined(app.store)) return [problem('restore', message('doctor.quarantine'), message('advice.restore'))];
   const { withdrawals } = monitor(app, false);
   const approved = withdrawals.find(({ state }) => state === 'approved')?.waiting ?? 0;
   const asked = withdrawals.find(({ state }) => state === 'requested')?.waiting ?? 0;

@@ -1,7 +1,7 @@
 /** Whether payments can be taken now, for external monitoring: without names and amounts. */
 import { chainKey } from '../../domain/chain.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
 type Health = {
@@ -27,8 +27,7 @@ function closedCoins(app: App, { network, enabled }: Business): string[] {
 export function healthOf(app: App): Health {
   const { trouble } = app.store.health();
   if (trouble !== null) return { serves: false, reasons: ['nothing can be stored'] };
-  if (quarantineOf(app.store) !== null)
-    return { serves: false, reasons: ['restored, and not confirmed by the operator'] };
+  if (isQuarantined(app.store)) return { serves: false, reasons: ['restored, and not confirmed by the operator'] };
   const all = app.directory.businesses();
   const real = all.filter(({ network }) => network === 'mainnet');
   const counted = real.length > 0 ? real : all;

@@ -26,7 +26,16 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
 import { type Beginning, beginQuarantine, jumpFarther } from './begin-quarantine.ts';
-import { endApprovals, noteLeft, OLDER, quarantineOf, restoredFrom, searchAgain, unendedSearch } from './quarantine.ts';
+import {
+  endApprovals,
+  isQuarantined,
+  noteLeft,
+  OLDER,
+  quarantineOf,
+  restoredFrom,
+  searchAgain,
+  unendedSearch,
+} from './quarantine.ts';
 
 /** Facts that one step looks at. */
 const PAGE = 32;
@@ -35,7 +44,7 @@ type SearchStart = Pick<Beginning, 'heights' | 'lastDebit'>;
 
 /** Begins the quarantine, unless there is one. `reason`: what shows that the data is older. */
 export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchStart = {}): void {
-  if (quarantineOf(tx)) return;
+  if (isQuarantined(tx)) return;
   const now = app.now();
   const readFrom = beginReadingAgain(app, tx);
   beginQuarantine(tx, { made_at: null, why: reason, readFrom, ...where }, now, jumpOf(app));
@@ -82,7 +91,7 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
     if (page.length === 0) return null;
     const unknown = page.filter((one) => isUnknown(tx, chain, one));
     noteBehind(app, tx, chain, unknown);
-    if (quarantineOf(tx)) return { at: at + PAGE };
+    if (isQuarantined(tx)) return { at: at + PAGE };
     // payments that the service before a restore may have made are taken over without the operator
     const isTakenOver = tx.get(doubtedWithdrawal, { chain_key: chain.key }) !== undefined;
     const found = unknown.find((one) => !(isTakenOver && mayBeEarlier(tx, chain, one)));

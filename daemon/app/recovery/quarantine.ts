@@ -9,7 +9,7 @@ import type { Message } from '../../domain/messages.ts';
 import { accountsToRescan } from '../../store/queries/businesses.ts';
 import { newestInvoiceId } from '../../store/queries/operator.ts';
 import { chainStates, doubtedWithdrawal, lastVersion } from '../../store/queries/restore.ts';
-import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
+import { dropSetting, hasSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
 import { endIn } from '../alerts.ts';
@@ -52,6 +52,10 @@ export type QuarantineRecord = {
 };
 
 const RETRY_SECONDS = 300;
+
+/** The record has hundreds of block headers, which most callers need not read. */
+export const isQuarantined = (reader: Reader): boolean =>
+  reader.get(hasSetting, { key: QUARANTINE_SETTING }) !== undefined;
 
 /** Since when the appliance is quarantined, or null. */
 export function quarantineOf(reader: Reader): QuarantineRecord | null {
@@ -123,7 +127,7 @@ export function searchAgain(tx: Tx, place: Behind, now: number): void {
     ...(stored && { stored: { credit: Math.min(stored.credit, credit), debit: Math.min(stored.debit, debit) } }),
     behind: { times: times + 1, heights: { ...before, ...Object.fromEntries(lower) } },
   };
-  if (quarantineOf(tx)) saveQuarantine(tx, next, now);
+  if (isQuarantined(tx)) saveQuarantine(tx, next, now);
   else saveRestored(tx, next, now);
 }
 
@@ -140,7 +144,7 @@ export const jumpOf = ({ since, jumps = 0 }: QuarantineRecord): string => `${sin
 
 /** Throws `Unavailable` during the quarantine. `what`: the request, as in "New payments wait …". */
 export function refuseInQuarantine(reader: Reader, what: string): void {
-  if (!quarantineOf(reader)) return;
+  if (!isQuarantined(reader)) return;
   throw new Unavailable(`${what} wait until the operator has confirmed that this service takes over`, RETRY_SECONDS);
 }
 

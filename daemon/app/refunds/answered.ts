@@ -16,7 +16,7 @@ import {
 } from '../../store/queries/refund-links.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { refundableDeposit, stepDeposit } from '../withdrawals/inbox.ts';
 import { refundWanted } from '../withdrawals/refund.ts';
 import { overpaidToRefund } from '../withdrawals/refund-left.ts';
@@ -123,7 +123,7 @@ export type Progress = { before: number };
  * it waits for the end of the quarantine.
  */
 export async function prepareGiven(app: App, progress: Progress): Promise<void> {
-  if (quarantineOf(app.store)) return;
+  if (isQuarantined(app.store)) return;
   const page = app.store.all(refundLinksBefore, { id: progress.before, limit: LINKS_PER_PASS });
   const isLast = page.length < LINKS_PER_PASS;
   progress.before = isLast ? Number.MAX_SAFE_INTEGER : page.at(-1)!.id;

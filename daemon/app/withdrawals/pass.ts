@@ -18,7 +18,7 @@ import type { Tx } from '../../store/store.ts';
 import type { SignerStatus } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { inLanes } from './lanes.ts';
 import { endUnsigned } from './outside.ts';
 import { beginPayment } from './payment.ts';
@@ -152,7 +152,7 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
  */
 export function expireWithdrawals(app: App, tx: Tx): void {
   // a withdrawal may have been paid after the backup, so it must not expire
-  if (quarantineOf(tx)) return;
+  if (isQuarantined(tx)) return;
   const now = app.chains.credibleNow(app.now());
   endUnsigned(app, tx, now);
   for (const row of tx.all(expiredWithdrawals, { now, limit: EXPIRED_PER_PASS_MAX })) {

@@ -18,7 +18,7 @@ import {
 import { approvedByPolicySince } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { isDoubtful } from './known-addresses.ts';
 
@@ -27,7 +27,7 @@ const LABEL_CHARACTERS_MAX = 100;
 
 /** The policy of a business. By default: manual, and on the sandbox automatic. After a restore: manual. */
 export function policyFor(reader: Reader, business: Business): Policy {
-  if (quarantineOf(reader)) return MANUAL;
+  if (isQuarantined(reader)) return MANUAL;
   const row = reader.get(policyOf, { business_id: business.id });
   if (!row) return business.network === 'sandbox' ? WITHOUT_ASKING : MANUAL;
   return {

@@ -22,7 +22,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { type IdempotentRequest, once } from '../idempotency.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
@@ -174,7 +174,7 @@ function whyApprove(
   business: Business,
   { asset, address, units, origin, deposit, invoice, typed, usd }: NewWithdrawal & { usd: bigint | null },
 ): Message | null {
-  if (quarantineOf(reader)) return message('ask.restored');
+  if (isQuarantined(reader)) return message('ask.restored');
   // the signer judges it by the grant
   if (origin === 'forward') return null;
   if (invoice) return message('ask.refund', { invoice: invoice.slug });

@@ -31,6 +31,7 @@ import { beginAsOlder, isOfOurTime } from '../recovery/older.ts';
 import {
   endApprovals,
   endQuarantine,
+  isQuarantined,
   isReadAgain,
   jumpOf,
   leftOn,
@@ -247,7 +248,7 @@ async function matchOne(
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
     const seen = { decoded, raw, knownTo: record.last_withdrawal };
     return await app.store.write((tx) => {
-      if (quarantineOf(tx) || !paysNewer(tx, chain, seen)) return matchSpend(app, tx, chain, seen);
+      if (isQuarantined(tx) || !paysNewer(tx, chain, seen)) return matchSpend(app, tx, chain, seen);
       const reason = message('older.spend', { tx: unknown.txid, chain: chain.key });
       beginAsOlder(app, tx, reason);
       return false;

@@ -39,7 +39,7 @@ import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { haltPlan } from '../gas/plans.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined } from '../recovery/quarantine.ts';
 import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
 import { isOutside } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
@@ -64,7 +64,7 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number = tipHeightOf(tx, chain)): void {
   for (const payment of unsettledFacts(tx, chain, tipHeight)) settleSpend(app, tx, chain, payment, tipHeight);
   // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
-  if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
+  if (isQuarantined(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
@@ -94,7 +94,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   // a version that left the mempool must be sent again, and a foreign transaction must be checked
   if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   // after a restore, an unknown transaction may be a version that was signed before
-  if (strange.length > 0 && quarantineOf(tx)) return;
+  if (strange.length > 0 && isQuarantined(tx)) return;
   // its next pass reads them first
   if (mayBeCopy(app, chain, spend, strange)) {
     tx.afterCommit(() => app.wake.withdrawals(chain.key));

@@ -3,7 +3,7 @@ import { message } from '../../domain/messages.ts';
 import type { VersionRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { leftOn, quarantineOf } from '../recovery/quarantine.ts';
+import { isQuarantined, leftOn } from '../recovery/quarantine.ts';
 import { learnKeyImages } from './key-images.ts';
 import { recogniseOutside } from './outside.ts';
 import { passWithdrawals } from './pass.ts';
@@ -25,7 +25,7 @@ export async function tendWithdrawals(
 ): Promise<boolean> {
   if (!chain.adapter.spending) return false;
   const learns = await learnKeyImages(app, chain);
-  if (quarantineOf(app.store)) {
+  if (isQuarantined(app.store)) {
     await matchSpends(app, chain);
     return true;
   }
