@@ -74,9 +74,6 @@ export const DEFAULT_LOCALE: Locale = localeOf(...partsOf(FALLBACK), false)!;
 
 const GAP = /\{(\w+)\}/g;
 
-/** The names of a text's placeholders. */
-export const gapsOf = (text: string): string[] => [...text.matchAll(GAP)].map((match) => match[1]!);
-
 type Values<T> = Readonly<Record<string, T>>;
 
 /** The text with its placeholders filled in, for attributes and titles. */

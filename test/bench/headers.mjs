@@ -6,6 +6,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writeHeader } from '../unit/chains/headers-kit.ts';
 
 const { dist, folder, sha256d: SHA256D, scrypt: SCRYPT, rounds: ROUNDS } = JSON.parse(process.argv[2] ?? '{}');
 const PER_REQUEST = 2_016;
@@ -15,7 +16,7 @@ const ANCHOR_BITS = 0x207fffff;
 
 const load = (name) => import(pathToFileURL(join(dist, '../daemon/chains/utxo/electrum', name)).href);
 const { HeaderChain } = await load('headers/chain.ts');
-const { asNumber, scryptHash, writeHeader } = await load('headers/header.ts');
+const { asNumber, scryptHash } = await load('headers/header.ts');
 const { reversedHex, sha256d } = await load('../../../kit/bytes.ts');
 const { rulesOf } = await load('headers/rules.ts');
 

@@ -1,7 +1,7 @@
 /** Statements about webhooks, alerts, idempotency keys, chain checkpoints and rate history. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { below, columnsBut, find, inOrder, insert, oldest, sqlite, statement, update } from '../statement.ts';
+import { below, columnsBut, find, insert, oldest, sqlite, statement, update } from '../statement.ts';
 
 export type WebhookRow = Row<'webhook'>;
 export type WebhookAttemptRow = Row<'webhook_attempt'>;
@@ -45,8 +45,6 @@ export const insertWebhookAttempt = insert('webhook_attempt', ['webhook_id', 'by
 export const finishWebhookAttempt = update('webhook_attempt', ['finished_at', 'status', 'error'], 'id');
 
 export const webhookAttemptById = find('webhook_attempt', 'id');
-
-export const webhookAttempts = inOrder('webhook_attempt', ['webhook_id']);
 
 /** One open alert per kind and subject. */
 export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at', 'ended_at', 'changed_at'), 'ignore');

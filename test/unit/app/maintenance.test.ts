@@ -15,15 +15,12 @@ import type { SpendPlan } from '../../../daemon/domain/spend.ts';
 import { alertsAbove } from '../../../daemon/store/queries/alert-notices.ts';
 import { creditByOutpoint, insertCredit } from '../../../daemon/store/queries/credits.ts';
 import { insertDebit } from '../../../daemon/store/queries/debits.ts';
-import {
-  insertIdempotentAnswer,
-  insertWebhookAttempt,
-  webhookAttempts,
-} from '../../../daemon/store/queries/effects.ts';
+import { insertIdempotentAnswer, insertWebhookAttempt } from '../../../daemon/store/queries/effects.ts';
 import { insertPayingInput, payingTxsWithInput } from '../../../daemon/store/queries/paying.ts';
 import { previousTx } from '../../../daemon/store/queries/previous.ts';
 import { insertShopEvent } from '../../../daemon/store/queries/shop-events.ts';
 import { insertSpend, insertVersion, signVersion } from '../../../daemon/store/queries/withdrawals.ts';
+import { inOrder } from '../../../daemon/store/statement.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { slowness, turnsOf } from '../../bench/turns.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
@@ -93,7 +90,7 @@ describe('attempts and closed alerts', () => {
     bench.at += 401 * DAY;
     await attempt();
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 250, alerts: 1 });
-    expect(app.store.all(webhookAttempts, { webhook_id: 1 })).toHaveLength(250);
+    expect(app.store.all(inOrder('webhook_attempt', ['webhook_id']), { webhook_id: 1 })).toHaveLength(250);
     expect(app.store.all(alertsAbove, { after: 0, limit: 9 }).map(({ subject }) => subject)).toEqual(['open']);
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 0, alerts: 0 });
   });

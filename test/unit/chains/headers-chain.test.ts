@@ -15,7 +15,6 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { HeaderChain, type HeaderChainOptions } from '../../../daemon/chains/utxo/electrum/headers/chain.ts';
 import { HeaderFile } from '../../../daemon/chains/utxo/electrum/headers/file.ts';
-import { writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import { type HeaderRules, rulesOf } from '../../../daemon/chains/utxo/electrum/headers/rules.ts';
 import { HeaderSync } from '../../../daemon/chains/utxo/electrum/headers/sync.ts';
 import { bitsOfTarget, targetOfBits } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
@@ -23,7 +22,7 @@ import { HEADERS_PER_CALL_MAX, type HeaderFault } from '../../../daemon/chains/u
 import type { Server } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { slowness, turnsOf } from '../../bench/turns.ts';
-import { branch, hashOf, mine, REGTEST_GENESIS } from './headers-kit.ts';
+import { branch, hashOf, mine, REGTEST_GENESIS, writeHeader } from './headers-kit.ts';
 
 const folders: string[] = [];
 afterAll(() => {

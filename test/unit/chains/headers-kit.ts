@@ -1,9 +1,25 @@
 /** Headers for tests: mined on regtest's rules, where every second nonce will do. */
-import { asNumber, writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
+import { asNumber, HEADER_BYTES } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import { targetOfBits } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
-import { sha256d } from '../../../daemon/kit/bytes.ts';
+import type { Header } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
+import { fromReversedHex, sha256d } from '../../../daemon/kit/bytes.ts';
 
 const REGTEST_BITS = 0x207fffff;
+
+type Fields = Pick<Header, 'previous' | 'merkleRoot' | 'timeSeconds' | 'bits'> & { version: number; nonce: number };
+
+/** `version` is taken as 32 bits, signed or not. */
+export function writeHeader({ version, previous, merkleRoot, timeSeconds, bits, nonce }: Fields): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  bytes.writeUInt32LE(version >>> 0, 0);
+  fromReversedHex(previous).copy(bytes, 4);
+  fromReversedHex(merkleRoot).copy(bytes, 36);
+  bytes.writeUInt32LE(timeSeconds, 68);
+  bytes.writeUInt32LE(bits, 72);
+  bytes.writeUInt32LE(nonce >>> 0, 76);
+  return bytes;
+}
+
 /** Regtest's first block, as Bitcoin Core's `chainparams.cpp` makes it. */
 export const REGTEST_GENESIS = writeHeader({
   version: 1,

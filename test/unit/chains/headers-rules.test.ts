@@ -5,13 +5,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { HeaderChain } from '../../../daemon/chains/utxo/electrum/headers/chain.ts';
 import { CHECKPOINTS, checkpointOf } from '../../../daemon/chains/utxo/electrum/headers/checkpoints.ts';
 import { asertBits, requiredBits } from '../../../daemon/chains/utxo/electrum/headers/difficulty.ts';
-import { asNumber, scryptHash, writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
+import { asNumber, scryptHash } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import { type HeaderRules, rulesOf } from '../../../daemon/chains/utxo/electrum/headers/rules.ts';
 import { bitsOfTarget, targetOfBits, workOfTarget } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
 import { builtInServers } from '../../../daemon/chains/utxo/electrum/servers/built-in.ts';
 import { UTXO_PARAMS, type UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { sha256d } from '../../../daemon/kit/bytes.ts';
-import { hashOf } from './headers-kit.ts';
+import { hashOf, writeHeader } from './headers-kit.ts';
 import { ASERT_RUNS, BCH_HEADERS, BCH_HEADERS_FROM, BCH_LAST_HASH, LTC_PERIODS } from './headers-vectors.ts';
 
 const BITCOIN_ROOT = '4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b';

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { assetOf } from '../../../daemon/domain/assets.ts';
 import { en, type Plural } from '../../../daemon/payment-page/languages/en.ts';
 import { LANGUAGES } from '../../../daemon/payment-page/languages/index.ts';
-import { DEFAULT_LOCALE, fill, gapsOf, localeFor, plural, rich } from '../../../daemon/payment-page/locale.ts';
+import { DEFAULT_LOCALE, fill, localeFor, plural, rich } from '../../../daemon/payment-page/locale.ts';
 import type { InvoicePage } from '../../../daemon/payment-page/model.ts';
 import { renderPage } from '../../../daemon/payment-page/render.ts';
 
 type Entry = string | Plural;
 const entries = (words: object): [string, Entry][] => Object.entries(words);
+const gapsOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => `${name}`);
 const textsOf = (entry: Entry): string[] => (typeof entry === 'string' ? [entry] : Object.values(entry));
 /** No payment needs more confirmations. */
 const COUNTS = Array.from({ length: 121 }, (_, count) => count);

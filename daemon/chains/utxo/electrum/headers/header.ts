@@ -5,7 +5,7 @@
  * Source: the Bitcoin developer reference, "Block Headers". Litecoin differs only in its proof of work.
  */
 import { scrypt } from 'node:crypto';
-import { fromReversedHex, reversedHex, sha256d } from '../../../../kit/bytes.ts';
+import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { Header } from './types.ts';
 
 export const HEADER_BYTES = 80;
@@ -36,20 +36,6 @@ export function readHeader(bytes: Buffer, height: number): Header {
     timeSeconds: timeOf(bytes),
     bits: bitsOf(bytes),
   };
-}
-
-/** `version` is taken as 32 bits, signed or not. */
-export function writeHeader(
-  fields: Pick<Header, 'previous' | 'merkleRoot' | 'timeSeconds' | 'bits'> & { version: number; nonce: number },
-): Buffer {
-  const bytes = Buffer.alloc(HEADER_BYTES);
-  bytes.writeUInt32LE(fields.version >>> 0, 0);
-  fromReversedHex(fields.previous).copy(bytes, PREVIOUS_AT);
-  fromReversedHex(fields.merkleRoot).copy(bytes, MERKLE_ROOT_AT);
-  bytes.writeUInt32LE(fields.timeSeconds, TIME_AT);
-  bytes.writeUInt32LE(fields.bits, BITS_AT);
-  bytes.writeUInt32LE(fields.nonce >>> 0, BITS_AT + 4);
-  return bytes;
 }
 
 /** Litecoin's proof-of-work hash. Runs on the thread pool. */
