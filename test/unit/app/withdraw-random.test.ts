@@ -302,6 +302,6 @@ it.each([
       }
     }),
     // others each time
-    { numRuns: EVERYTHING ? runs : Math.ceil(runs / 2), examples: [[REOPENED], [AHEAD]] },
+    { numRuns: EVERYTHING ? runs : Math.ceil(runs / 3), examples: [[REOPENED], [AHEAD]] },
   );
 });

@@ -22,7 +22,7 @@ import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, payment, useEpochOf, WORDS, walletFolder } from './signer-kit.ts';
 
 /** When it is killed: one of so many moments in a run. */
-const ONE_OF = 3;
+const ONE_OF = 7;
 const MOMENTS_MS = sampleOf(
   Array.from({ length: 21 }, (_, n) => 10 + n * 7),
   ONE_OF,
