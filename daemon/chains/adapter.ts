@@ -36,7 +36,7 @@ export interface WatchList {
 /** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
 
-/** What the id of a credit means. */
+/** The meaning of a credit's id. */
 export type MeantCredit = Pick<Credit, 'id' | 'targetId' | 'amount'>;
 
 /** A coin as the store has it. A null block: the adapter reported no block for it. */
@@ -85,7 +85,7 @@ export interface ScriptList extends WatchList {
   /** Whether coins of a transaction are still missing, because the update that brought them is not stored to its end. Absent: none are. */
   isPartial?(txid: string): boolean;
   /**
-   * The credits under an id, and under it with a number behind, present or not. What an id means never changes. Absent: nothing is
+   * The credits under an id, and under it with a number behind, present or not. The meaning of an id never changes. Absent: nothing is
    * stored.
    */
   underId?(id: string): MeantCredit[];
