@@ -15,7 +15,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
 import { type OutgoingReader, txidOf } from './outgoing.ts';
 import type { Token } from './params.ts';
-import { amountIn } from './transfers.ts';
+import { amountIn, isOfAccount } from './transfers.ts';
 
 /** Transactions of one address that are asked for, in order to compare its present balance. */
 const DEBITS_ASKED_MAX = 200;
@@ -102,19 +102,20 @@ export class Agreed {
 
   async #isPaid(
     endpoint: EvmEndpoint,
-    { credit: { id, txid, amount }, block, address }: Payment,
+    { credit: { id, txid, targetId, amount, moved = false }, block, address }: Payment,
     receipt: Receipt | null,
     signal: AbortSignal,
   ): Promise<boolean> {
     if (!receipt?.succeeded || receipt.blockHash !== block.hash) return false;
     const place = placeOf(id);
+    const isOwn = (sender: string): boolean => isOfAccount(this.#list, sender, targetId);
     if (place === 0) {
       const sending = await endpoint.sending(txid, signal);
-      return sending?.to === address && sending.value === amount.units;
+      return sending?.to === address && sending.value === amount.units && (!moved || isOwn(sending.from));
     }
     const log = receipt.logs[place - 1];
-    const moved = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;
-    return moved?.recipient === address && moved.units === amount.units;
+    const paid = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;
+    return paid?.recipient === address && paid.units === amount.units && (!moved || isOwn(paid.sender));
   }
 }
 

@@ -16,7 +16,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
 import type { Token } from './params.ts';
 import { isProvedSending, type ProvedBlock } from './proved-block.ts';
-import { amountIn, type Incoming } from './transfers.ts';
+import { amountIn, type Incoming, isOfAccount } from './transfers.ts';
 
 /** Blocks that are kept, each with all its transactions: a step asks about what came and about what left. */
 const KEPT_MAX = 4;
@@ -163,18 +163,22 @@ export class BlockProofs {
     );
   }
 
-  #has(block: ProvedBlock, { id, txid, targetId, amount }: Credit): boolean {
+  #has(block: ProvedBlock, { id, txid, targetId, amount, moved = false }: Credit): boolean {
     const [target] = this.#parts.list.page(targetId - 1, 1);
     const found = block.get(txid);
     if (!found?.receipt.succeeded || target?.id !== targetId) return false;
     const address = hexOfScript(target.script);
     const place = placeOf(id);
-    if (place === 0) return found.sending.to === address && found.sending.value === amount.units;
+    const isOwn = (sender: string | null): boolean => isOfAccount(this.#parts.list, sender, targetId);
+    if (place === 0) {
+      const isThere = found.sending.to === address && found.sending.value === amount.units;
+      return isThere && (!moved || isOwn(found.sender()));
+    }
     const log = found.receipt.logs[place - 1];
-    const moved = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;
-    return moved?.recipient === address && moved.units === amount.units;
+    const paid = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;
+    return paid?.recipient === address && paid.units === amount.units && (!moved || isOwn(paid.sender));
   }
 }
 
-const keyOf = ({ id, targetId, amount, block }: Credit): string =>
-  `${block?.hash} ${id} ${targetId} ${amount.units} ${amount.asset}`;
+const keyOf = ({ id, targetId, amount, block, moved = false }: Credit): string =>
+  `${block?.hash} ${id} ${targetId} ${amount.units} ${amount.asset} ${moved}`;

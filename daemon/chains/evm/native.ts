@@ -18,7 +18,7 @@ import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { adoptedTo } from './missing-sendings.ts';
 import { txidOf } from './outgoing.ts';
-import { isOneAccount } from './transfers.ts';
+import { isOfAccount } from './transfers.ts';
 
 /**
  * The addresses whose balance one look requests: the most urgent ones, those that this process has not compared yet (a restore or
@@ -359,8 +359,7 @@ export class NativeCoin {
       if (from === address && !hasLeft(txid)) rest += moves + receipt.fee;
       const directId = this.#directId(id, sending);
       if (to !== address || moves === 0n || isKnown(directId, at)) continue;
-      const sender = this.#list.targetIdOf(Buffer.from(from.slice(2), 'hex'));
-      const moved = sender !== undefined && isOneAccount(this.#list, sender, id);
+      const moved = isOfAccount(this.#list, from, id);
       const amount = { asset: this.#asset, units: moves };
       direct.push({ ...base, id: directId, txid, block: at, amount, ...(moved && { moved }) });
     }

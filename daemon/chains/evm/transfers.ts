@@ -32,9 +32,14 @@ export const ASKED_BY_HASH = 8;
 /** An address (hex with 0x) as a topic. */
 export const paddedAddress = (address: string): string => `${ADDRESS_PADDING}${address.slice(2)}`;
 
-/** The recipient (hex with 0x) and the amount of a transfer; null for any other event. */
-export const amountIn = (log: Pick<Log, 'topics' | 'data'>): { recipient: string; units: bigint } | null =>
-  isTransfer(log) ? { recipient: `0x${log.topics[2]?.slice(ADDRESS_PADDING.length)}`, units: BigInt(log.data) } : null;
+/** The sender and the recipient (hex with 0x) and the amount of a transfer; null for any other event. */
+export function amountIn(
+  log: Pick<Log, 'topics' | 'data'>,
+): { sender: string; recipient: string; units: bigint } | null {
+  if (!isTransfer(log)) return null;
+  const [sender, recipient] = log.topics.slice(1).map((topic) => `0x${topic.slice(ADDRESS_PADDING.length)}`);
+  return { sender: sender ?? '', recipient: recipient ?? '', units: BigInt(log.data) };
+}
 
 /** The most urgent addresses, as many as endpoints accept in a list of recipients. */
 export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
@@ -146,6 +151,16 @@ export function partiesOf({ topics }: Log): [sender: Uint8Array, recipient: Uint
 export function isOneAccount(list: Pick<ScriptList, 'accountOf'>, a: number, b: number): boolean {
   const account = list.accountOf(a);
   return account !== undefined && account === list.accountOf(b);
+}
+
+/** Whether an address (hex with 0x; null: nobody) is one of a target's account. */
+export function isOfAccount(
+  list: Pick<ScriptList, 'accountOf' | 'targetIdOf'>,
+  address: string | null,
+  targetId: number,
+): boolean {
+  const own = address === null ? undefined : list.targetIdOf(Buffer.from(address.slice(2), 'hex'));
+  return own !== undefined && isOneAccount(list, own, targetId);
 }
 
 export const isTransfer = ({ topics, data }: Pick<Log, 'topics' | 'data'>): boolean =>
