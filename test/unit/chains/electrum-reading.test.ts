@@ -1,6 +1,6 @@
 /** What is told of a history, whatever else a server has told before and in whatever order it answers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
 import type { HeaderSync } from '../../../daemon/chains/utxo/electrum/headers/sync.ts';
@@ -8,6 +8,7 @@ import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types
 import { HistoryReader } from '../../../daemon/chains/utxo/electrum/histories/reader.ts';
 import type { Script, Scripts } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import { TRANSACTIONS_MAX, UnstoredTransactions } from '../../../daemon/chains/utxo/electrum/histories/unstored.ts';
+import { ConnectionLost, Misbehaved, ServerRefusal } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
 import type { Server, Tip } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
 import type { MatchResult } from '../../../daemon/chains/utxo/match.ts';
 import { fromReversedHex, reversedHex, sha256d } from '../../../daemon/kit/bytes.ts';
@@ -16,6 +17,8 @@ import { payerScript, payFrom, strangerScript } from '../../../daemon/sandbox/si
 const TARGET = 1;
 const COINBASE = 'cc'.repeat(32);
 const HEIGHT = 7;
+/** Longer than a server may fail to show what it names. */
+const DOUBTED_MS = 11_000;
 const script = Buffer.from(payerScript('BTC'));
 const parsed = (raw: Uint8Array) => ({ raw: Buffer.from(raw), txid: parseTransaction(Buffer.from(raw), 'BTC').txid() });
 const parent = parsed(payFrom('BTC', { outpoint: `${'aa'.repeat(32)}:0`, units: 9_000n }, [{ script, units: 8_000n }]));
@@ -51,12 +54,14 @@ beforeEach(() => {
   targets = [script];
   unstored = new UnstoredTransactions('BTC', list);
 });
+afterEach(() => void vi.restoreAllMocks());
 
 /** Reads the history of one of our scripts from a server, and tells what is known then. */
 async function told(
   history: { txid: string; height: number }[],
   over: Partial<Server> = {},
   id = TARGET,
+  times = 1,
 ): Promise<MatchResult> {
   const server = {
     statuses: new Map([[`hash ${id}`, 'status']]),
@@ -65,6 +70,8 @@ async function told(
     history: async () => history,
     transaction: async (txid: string) => bytesOf(txid),
     merkle: async () => ({ branch: [COINBASE], position: 1 }),
+    caught: (reason: string) => new Misbehaved(reason),
+    leave: (reason: string) => new ConnectionLost(reason),
     ...over,
   } as unknown as Server;
   const reader = new HistoryReader({
@@ -77,7 +84,11 @@ async function told(
     listener: { wake: () => {}, log: () => {}, bug: () => {}, alert: () => {}, leftOut: () => {} },
   });
   const watched = { id, hash: `hash ${id}`, txids: [], news: 0, touches: 0 } as unknown as Script;
-  await reader.take(server, watched, { height: 10 } as Tip);
+  for (let i = 0; i < times; i++) {
+    await reader.take(server, watched, { height: 10 } as Tip);
+    const now = performance.now() + DOUBTED_MS;
+    vi.spyOn(performance, 'now').mockReturnValue(now);
+  }
   const found: MatchResult = { credits: [], spends: [] };
   for (const held of unstored.all()) unstored.tell(held, ({ hash }) => hash === blockHash, found);
   return found;
@@ -139,4 +150,20 @@ it.each([
   await told(history, { transaction }, TARGET + 1);
   const found = await told([...history, waiting], { transaction }, TARGET + 1);
   expect(ids(found).filter((id) => id.startsWith(both.txid))).toEqual([`${both.txid}:0`, `${both.txid}:1`]);
+});
+
+it.each([
+  ['a transaction', { transaction: () => Promise.reject(new ServerRefusal(2, 'daemon busy')) }],
+  ['a proof', { merkle: () => Promise.reject(new ServerRefusal(-102, 'server busy - request timed out')) }],
+])('a server that does not give %s for a while is left, and is no liar', async (_, over) => {
+  const history = [{ txid: parent.txid, height: HEIGHT }];
+  expect(await told(history, over)).toEqual({ credits: [], spends: [] });
+  const failed = await told(history, over, TARGET, 2).catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(ConnectionLost);
+  expect(failed).toHaveProperty('message', `it does not show transaction ${parent.txid} (height 7), which it names`);
+});
+
+it('a server that names a block above its own tip for a while is a liar', async () => {
+  const history = [{ txid: parent.txid, height: 11 }];
+  await expect(told(history, {}, TARGET, 2)).rejects.toBeInstanceOf(Misbehaved);
 });

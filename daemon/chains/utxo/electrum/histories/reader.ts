@@ -52,7 +52,8 @@ type Named = ReadonlyMap<string, number>;
  */
 type Reading = { tip: Tip; named: Named; held: Set<string>; judged: Map<string, number> };
 
-type Failed = HistoryEntry & { why: string };
+/** `lie`: what no server says whose node is busy; null: it does not show it now. */
+type Failed = HistoryEntry & { lie: string | null };
 type Standing = 'held' | 'left' | 'failed' | 'stray' | 'full';
 
 export class HistoryReader {
@@ -109,16 +110,16 @@ export class HistoryReader {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
         const one = await this.#hold(server, script, entry, reading);
         if (one === 'full') isFull = true;
-        else if (one === 'stray') failed.push({ ...entry, why: 'has nothing to do with the address' });
-        // a block above the server's own tip: its announcement is about to come, or it is false
-        else if (one === 'failed' || entry.height > (server.tip?.height ?? 0))
-          failed.push({ ...entry, why: 'is not proved, and neither is its block' });
+        else if (one === 'stray') failed.push({ ...entry, lie: 'has nothing to do with the address' });
+        // its announcement is about to come, or it is false
+        else if (entry.height > (server.tip?.height ?? 0)) failed.push({ ...entry, lie: 'is above its own tip' });
+        else if (one === 'failed') failed.push({ ...entry, lie: null });
       });
       // a coin may be known only since a transaction was read that came after the one that spends it
       for (const entry of open) {
         const one = held.has(entry.txid) && this.#unstored.get(entry.txid);
         if (one && !(await this.#checkSpends(server, one, claimedHeight(entry, tip), reading.judged, null)))
-          failed.push({ ...entry, why: 'spends a coin of ours, and is not given again' });
+          failed.push({ ...entry, lie: null });
       }
     } catch (error) {
       // transactions of a history that was not accepted are not kept
@@ -214,8 +215,9 @@ export class HistoryReader {
     script.doubtfulSinceMs ||= now;
     if (now - script.doubtfulSinceMs < DOUBT_MS_MAX) return 'open';
     script.doubtfulSinceMs = 0;
-    const { txid, height, why } = failed[0] as Failed;
-    throw server.caught(`it names transaction ${txid} (height ${height}), which ${why}`);
+    const { txid, height, lie } = failed.find((one) => one.lie !== null) ?? (failed[0] as Failed);
+    const what = `transaction ${txid} (height ${height}), which`;
+    throw lie === null ? server.leave(`it does not show ${what} it names`) : server.caught(`it names ${what} ${lie}`);
   }
 
   /** Keeps a transaction of a history, in the block that the server proves; then adds its id to `held`. */

@@ -174,6 +174,13 @@ export class Server {
     return error;
   }
 
+  /** Leaves the server until it is tried again, as it does not give what it names: its node may be busy. Returns the error to throw. */
+  leave(reason: string): ConnectionLost {
+    const error = new ConnectionLost(reason);
+    if (this.#connection) this.#ended(error);
+    return error;
+  }
+
   /** The server's current tip. Everything that it announced before has arrived when this returns. */
   askTip(): Promise<Tip> {
     return this.#call('blockchain.headers.subscribe', [], (value) => this.#setTip(answers.readTip(value)));
