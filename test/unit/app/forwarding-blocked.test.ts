@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { passForwards } from '../../../daemon/app/forwarding/pass.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
-import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/queries/forwarding.ts';
-import { insertAddress } from '../../../daemon/store/queries/policies.ts';
+import { forwardPlanById } from '../../../daemon/store/queries/forwarding.ts';
+import { planned } from './forward-kit.ts';
 import { TOKEN } from './pay-families.ts';
 
 /** Deposits, of which the token blocks all but the last, and a plan that sends from `least` on. */
@@ -35,34 +35,16 @@ async function scene(least: bigint, deposits = [5n, 3n]) {
       throw new Rejected('spend.refused', 'blocked');
     });
   };
-  const of = { business_id: bench.businessId, address: pay.recipient(), created_at: bench.at };
-  const row = {
-    ...of,
+  const id = await planned(app, bench.businessId, 'BSC', {
+    address: pay.recipient(),
     account_id: app.directory.account(app.directory.business(bench.businessId), 'USDT_BEP20')!.id,
     chain_key: bench.chain.key,
-    asset: 'USDT_BEP20' as const,
+    asset: 'USDT_BEP20',
     keep: 0n,
     least: least * coin,
-    every: 'reached' as const,
-    minute: 0,
-    weekday: null,
     fee_share_ppm: null,
     fee_max: coin,
     fee_day: coin,
-    next_at: bench.at,
-    withdrawal_id: null,
-    problem: null,
-    updated_at: bench.at,
-    run_at: null,
-    left_out: 0,
-    key_index: null,
-    cheap: false,
-    cheap_since: null,
-  };
-  const id = await app.store.write((tx) => {
-    tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
-    tx.run(insertAddress, { ...of, chain: 'BSC', label: 'Cold storage', lookalike_key: 'cold' });
-    return tx.run(insertForwardPlan, row).id;
   });
   Object.assign(bench.chain, { syncs: 1, syncedAt: bench.at });
   return { pay, app, bench, chain, coin, blocked: blocked!, plan: () => app.store.get(forwardPlanById, { id })! };

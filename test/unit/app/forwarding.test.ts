@@ -7,11 +7,11 @@ import { assetOf } from '../../../daemon/domain/assets.ts';
 import { toIso } from '../../../daemon/domain/calendar.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textIn } from '../../../daemon/domain/messages.ts';
-import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/queries/forwarding.ts';
-import { insertAddress } from '../../../daemon/store/queries/policies.ts';
+import { forwardPlanById } from '../../../daemon/store/queries/forwarding.ts';
 import { saveSetting } from '../../../daemon/store/queries/settings.ts';
 import type { WithdrawalRow } from '../../../daemon/store/queries/withdrawals.ts';
 import { forwardKeyOf } from '../../../daemon/wallet/forward-key.ts';
+import { planned } from './forward-kit.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
 
 const MINUTE_MS = 60_000;
@@ -20,41 +20,22 @@ const ZPUB =
   'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
 
 /** A shop with two coins, and a plan that sends them to an address of its book. */
-async function planned(): Promise<{ pay: CoinBench; id: number }> {
+async function shopWithPlan(): Promise<{ pay: CoinBench; id: number }> {
   const pay = await PayBench.open();
   const { app, bench } = pay;
   await pay.deposits([2n * COIN], 6);
   bench.rate('60000');
   Object.assign(bench.chain, { syncs: 1, syncedAt: bench.at });
-  const address = pay.recipient();
-  const of = { business_id: bench.businessId, address, created_at: bench.at };
-  const plan = {
-    ...of,
+  const id = await planned(app, bench.businessId, 'BTC', {
+    address: pay.recipient(),
     account_id: bench.accountId,
     chain_key: bench.chain.key,
-    asset: 'BTC' as const,
+    asset: 'BTC',
     keep: COIN / 2n,
     least: 0n,
-    every: 'reached' as const,
-    minute: 0,
-    weekday: null,
     fee_share_ppm: 100_000,
     fee_max: null,
     fee_day: COIN,
-    next_at: bench.at,
-    withdrawal_id: null,
-    problem: null,
-    updated_at: bench.at,
-    run_at: null,
-    left_out: 0,
-    key_index: null,
-    cheap: false,
-    cheap_since: null,
-  };
-  const id = await app.store.write((tx) => {
-    tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
-    tx.run(insertAddress, { ...of, chain: 'BTC', label: 'Cold storage', lookalike_key: 'cold' });
-    return tx.run(insertForwardPlan, plan).id;
   });
   return { pay, id };
 }
@@ -68,7 +49,7 @@ describe('a payment of a plan', () => {
   afterEach(() => vi.restoreAllMocks());
 
   it('that cannot be planned gives way to another one after 15 minutes, and not before', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     await passForwards(app, bench.chain);
     const first = planOf(pay, id).withdrawal_id!;
@@ -93,7 +74,7 @@ describe('a payment of a plan', () => {
   });
 
   it('leaves coins that are worth less than their fee, however many strangers send', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     pay.chain.feeRate = 20_000n;
     for (let i = 0; i < 20; i++) await pay.deposit(1_000n);
@@ -118,7 +99,7 @@ describe('a payment of a plan', () => {
     ['given another time', 'UPDATE forward_plan SET next_at = next_at + 60000'],
     ['ended', 'DELETE FROM forward_plan'],
   ])('begins none of a plan that is %s while a pass looks at it', async (_, sql) => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     const { spending } = pay.chain.adapter;
     const rate = await pay.feeRate();
@@ -136,7 +117,7 @@ describe('a payment of a plan', () => {
     app.store.write((tx) => tx.run({ sql, bind: () => values as never }, {}));
 
   it('goes to the next address of an extended public key, and to the one that the signer names after a restore', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     const { text, at } = forwardKeyOf(ZPUB, 'BTC', 'mainnet');
     await change(pay, 'UPDATE forward_plan SET address = ?, key_index = 2', text);
@@ -156,7 +137,7 @@ describe('a payment of a plan', () => {
   });
 
   it.each(['the pass', 'the operator'])('goes to the index behind the one before, begun by %s', async (who) => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     const { text, at } = forwardKeyOf(ZPUB, 'BTC', 'mainnet');
     await change(pay, 'UPDATE forward_plan SET address = ?, key_index = 2', text);
@@ -173,7 +154,7 @@ describe('a payment of a plan', () => {
   });
 
   it('stays the one under way when a reorganisation undoes it while a pass looks at it', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     await passForwards(app, bench.chain);
     await pay.round();
@@ -183,7 +164,7 @@ describe('a payment of a plan', () => {
   });
 
   it('that is refused for the index that it has is not begun again at once', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     await change(pay, 'UPDATE forward_plan SET address = ?, key_index = 7', forwardKeyOf(ZPUB, 'BTC', 'mainnet').text);
     pay.signer.refuses = () => new Rejected('signer.index', 'Refused to sign: number 7', '7');
@@ -196,7 +177,7 @@ describe('a payment of a plan', () => {
   });
 
   it('waits for a day at most, and not for a year, once a clock that was ahead is set right', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     const ahead = bench.at + 365 * 24 * 60 * MINUTE_MS;
     await change(pay, 'UPDATE forward_plan SET next_at = ?, run_at = ?', ahead, ahead);
@@ -207,7 +188,7 @@ describe('a payment of a plan', () => {
   });
 
   it('of each day has its next hour again once a clock that was ahead is set right, and keeps what was left out', async () => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     const day = 24 * 60 * MINUTE_MS;
     await change(pay, "UPDATE forward_plan SET every = 'day', minute = 180, next_at = ?", bench.at + 40 * day);
@@ -222,7 +203,7 @@ describe('a payment of a plan', () => {
   });
 
   it.each(['in it', 'a day later'])('waits for a cheap hour, says so without an alert, and begins %s', async (when) => {
-    const { pay, id } = await planned();
+    const { pay, id } = await shopWithPlan();
     const { app, bench } = pay;
     const hour = 60 * MINUTE_MS;
     const rate = await pay.feeRate();
