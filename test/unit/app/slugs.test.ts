@@ -7,7 +7,7 @@ import { invoiceNamed, nextInvoice, Permutation, Slugs } from '../../../daemon/a
 import { sipKey } from '../../../daemon/kit/sip-hash.ts';
 import { insertInvoice, invoiceById } from '../../../daemon/store/queries/invoices.ts';
 import { Store } from '../../../daemon/store/store.ts';
-import { type Opened, opened } from '../store/opened.ts';
+import { INVOICE, type Opened, opened } from '../store/opened.ts';
 
 const key = (): string => randomBytes(16).toString('hex');
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -90,32 +90,11 @@ describe('in a database', () => {
   let it_: Opened | undefined;
   afterEach(() => it_?.store.close());
 
-  const invoice = {
-    business_id: 1,
-    origin: 'merchant',
-    amount: 1n,
-    tolerance: 0n,
-    currency: 'USD',
-    crypto: 'ALL',
-    status: 'unpaid' as const,
-    due_at: 1,
-    check_at: null,
-    close_url: null,
-    redirect_url: null,
-    webhook_url: null,
-    automatic_redirect: true,
-    created_at: 1,
-    updated_at: 1,
-    order_id: null,
-    description: null,
-    metadata: null,
-  };
-
   /** Makes an invoice and gives its slug. */
   const make = (store: Store): Promise<{ id: number; slug: string }> =>
     store.write((tx) => {
       const named = nextInvoice(tx);
-      tx.run(insertInvoice, { ...invoice, ...named, uuid: randomBytes(16).toString('hex') });
+      tx.run(insertInvoice, { ...INVOICE, ...named, uuid: randomBytes(16).toString('hex') });
       return named;
     });
 

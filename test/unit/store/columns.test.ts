@@ -4,7 +4,7 @@ import { insertInvoice, invoiceById } from '../../../daemon/store/queries/invoic
 import { addressById, insertAddress } from '../../../daemon/store/queries/policies.ts';
 import { TABLES } from '../../../daemon/store/schema.ts';
 import { columnsBut, find, insert, remove, update } from '../../../daemon/store/statement.ts';
-import { type Opened, opened } from './opened.ts';
+import { INVOICE, type Opened, opened } from './opened.ts';
 
 let it_: Opened;
 beforeAll(async () => {
@@ -30,29 +30,8 @@ describe('the tables', () => {
 });
 
 describe('values', () => {
-  const invoice = {
-    id: 1,
-    uuid: 'u',
-    slug: 's',
-    business_id: 1,
-    origin: 'merchant',
-    amount: 2n ** 80n,
-    tolerance: 0n,
-    currency: 'USD',
-    crypto: 'ALL',
-    status: 'unpaid' as const,
-    due_at: 1,
-    check_at: null,
-    close_url: null,
-    redirect_url: null,
-    webhook_url: null,
-    automatic_redirect: true,
-    created_at: 1,
-    updated_at: 1,
-    order_id: null,
-    description: null,
-    metadata: { a: '"', b: '' },
-  };
+  const rest = { id: 1, uuid: 'u', slug: 's', amount: 2n ** 80n, metadata: { a: '"', b: '' } };
+  const invoice = { ...INVOICE, ...rest };
 
   it('come back as they were written, NULL as null', async () => {
     await it_.store.write((tx) => tx.run(insertInvoice, invoice));

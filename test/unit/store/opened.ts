@@ -48,3 +48,25 @@ export const put = statement((p: { key: string; body: string }) =>
 const keys = statement((_: Record<never, never>) => sqlite.selectFrom('idempotency').select('key').orderBy('key'));
 
 export const keysIn = (store: Store): string[] => store.all(keys, {}).map(({ key }) => key);
+
+/** An unpaid invoice; its number and names are missing. */
+export const INVOICE = {
+  business_id: 1,
+  origin: 'merchant',
+  amount: 1n,
+  tolerance: 0n,
+  currency: 'USD',
+  crypto: 'ALL',
+  status: 'unpaid' as const,
+  due_at: 1,
+  check_at: null,
+  close_url: null,
+  redirect_url: null,
+  webhook_url: null,
+  automatic_redirect: true,
+  created_at: 1,
+  updated_at: 1,
+  order_id: null,
+  description: null,
+  metadata: null,
+};
