@@ -116,8 +116,8 @@ describe('headers', () => {
         return (await response.arrayBuffer()).byteLength;
       }),
     );
-    // unpacked: what goes over the wire is a third of it
-    expect(sizes.reduce((sum, size) => sum + size, Buffer.byteLength(page.text))).toBeLessThan(60_000);
+    // unpacked: what goes over the wire is a third of it; the two codes of a new address differ by some hundreds
+    expect(sizes.reduce((sum, size) => sum + size, Buffer.byteLength(page.text))).toBeLessThan(62_000);
   });
 
   it('the page has one address', async () => {
