@@ -218,8 +218,9 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const checkpoint = await this.#ask(async (endpoint) => {
       const found = await checkpointAt(endpoint, birthday, signal);
       await this.#isShared(endpoint, found, signal);
-      const isEarly = (header: H): boolean => birthday === null || isBefore(header, birthday);
-      await this.#needTime(endpoint, tipOf(found).height, isEarly, signal);
+      if (birthday !== null) {
+        await this.#needTime(endpoint, tipOf(found).height, (header) => isBefore(header, birthday), signal);
+      }
       return found;
     }, signal);
     assert(checkpoint, 'an endpoint answers or throws');
