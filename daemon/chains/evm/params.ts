@@ -23,8 +23,8 @@ export const HEAD_AGE_MS_MAX: Readonly<Record<EvmChain, number>> = { ETH: 10 * 6
  */
 export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_000 };
 
-/** The time between two blocks at least: Ethereum's slot, and BNB Smart Chain's since the Maxwell upgrade (BEP-524). */
-export const BLOCK_MS: Readonly<Record<EvmChain, number>> = { ETH: 12_000, BSC: 750 };
+/** The time between two blocks at least: Ethereum's slot, and BNB Smart Chain's since the Fermi upgrade (BEP-619). */
+export const BLOCK_MS: Readonly<Record<EvmChain, number>> = { ETH: 12_000, BSC: 450 };
 
 /** After the beginning of its slot nobody has the block yet for so long: it is made and passed on. Hints come as soon as it is there. */
 export const ARRIVAL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 0 };
@@ -32,14 +32,14 @@ export const ARRIVAL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC:
 /** The time for which an answer about the newest block stands for another one. */
 export const TOLD_MS: Readonly<Record<EvmChain, number>> = { ETH: 1_000, BSC: 0 };
 
-/** Blocks by which another operator's endpoint may be behind, where it is asked whether an address got nothing more. */
-export const ABSENCE_LAG: Readonly<Record<EvmChain, number>> = { ETH: 0, BSC: 4 };
+/** Blocks, of three seconds on BSC, by which another operator's endpoint may be behind, where it is asked whether an address got nothing more. */
+export const ABSENCE_LAG: Readonly<Record<EvmChain, number>> = { ETH: 0, BSC: 7 };
 
 /**
  * Blocks of a minute, by which an endpoint may be ahead of what was read, where it is asked that. One in use that keeps back more of its
  * newest blocks may keep back a payment.
  */
-export const ABSENCE_AHEAD: Readonly<Record<EvmChain, number>> = { ETH: 5, BSC: 80 };
+export const ABSENCE_AHEAD: Readonly<Record<EvmChain, number>> = { ETH: 5, BSC: 134 };
 
 /** The interval at which another operator is asked for the same blocks. */
 export const SECOND_LOOK_MS: Readonly<Record<EvmChain, number>> = { ETH: 60_000, BSC: 30_000 };
