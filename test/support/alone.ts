@@ -1,16 +1,16 @@
 /**
- * Test files with a process of their own: they start nodes, browsers or whole programs, replace a module, change the process's user or its
- * clock, measure memory or turns of the event loop, or set a variable that a library reads once. All others share processes and the modules
- * loaded there: the service's take two seconds. They change nothing for each other.
+ * Test files with a process of their own: they replace a module, change the process's user or its clock, measure memory or turns of the
+ * event loop, or set a variable that a library reads once. All others share processes and the modules loaded there: the service's take two
+ * seconds. They change nothing for each other.
  */
 export const ALONE = [
-  'adapters/*',
+  'adapters/{electrum-servers,evm-hostile,hostile}',
   'api/rates-sources',
-  'e2e/*',
-  'scenario/*',
+  'e2e/{desktop-bridge,desktop-guide,desktop-servers,keychain,keychain-server,nginx,page-network}',
+  'scenario/{full-disk,withdraw-faults}',
   'simulation/*',
   'unit/app/{ingest-hostile,maintenance,withdraw-reworded}',
-  'unit/{chromium,cli-keychain,cli-request,cli-signer-folder,turns}',
+  'unit/{cli-keychain,cli-request,cli-signer-folder,turns}',
   'unit/desktop/{servers,shell}',
   'unit/home/keychain',
   'unit/wallet/{signer-journal-room,signer-killed,signer-monero,signer-service}',

@@ -20,7 +20,7 @@ function state() {
     folder: process.cwd(),
     environment: { ...process.env },
     exitCode: process.exitCode,
-    listeners: process.eventNames().map((name) => [name, process.listenerCount(name)]),
+    listeners: ['uncaughtException', 'unhandledRejection', 'warning'].map((name) => process.listenerCount(name)),
     globals: [fetch, setTimeout, clearTimeout, setInterval, Date, Date.now, Math.random, performance.now],
   };
 }
