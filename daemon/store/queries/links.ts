@@ -1,7 +1,7 @@
 /** Statements about payment links, their items and their sales. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { below, columnsBut, find, insert, NO, sqlite, statement, update, YES } from '../statement.ts';
+import { below, columnsBut, find, insert, matching, NO, sqlite, statement, update, YES } from '../statement.ts';
 
 export type LinkRow = Row<'link'>;
 export type LinkItemRow = Row<'link_item'>;
@@ -73,15 +73,13 @@ export const insertLine = insert('link_line', columnsBut('link_line'));
 
 export const linesOf = find('link_line', 'invoice_id');
 
-/** The lines of the unpaid sales of a link that hold something and got their address by a time; the oldest first. */
-export const heldLines = statement((p: { link_id: number; until: number }) =>
+/** The unpaid sales of a link that hold something and got their address by a time; the oldest first. */
+export const heldSales = statement((p: { link_id: number; until: number }) =>
   sqlite
     .selectFrom('link_sale')
     .innerJoin('payment', 'payment.invoice_id', 'link_sale.invoice_id')
     .innerJoin('invoice', 'invoice.id', 'link_sale.invoice_id')
-    .innerJoin('link_line', 'link_line.invoice_id', 'link_sale.invoice_id')
-    .select(['link_line.invoice_id', 'link_line.item_id', 'link_line.quantity'])
-    .select(['payment.received', 'payment.seen_value', 'invoice.amount'])
+    .select(['link_sale.invoice_id', 'payment.received', 'payment.seen_value', 'invoice.amount'])
     .select(['payment.created_at', 'payment.quote_issued_at', 'payment.quote_ends_at'])
     .where('link_sale.link_id', '=', p.link_id)
     .where('link_sale.holds', '=', YES)
@@ -89,3 +87,14 @@ export const heldLines = statement((p: { link_id: number; until: number }) =>
     .where('payment.created_at', '<=', p.until)
     .orderBy('link_sale.invoice_id'),
 );
+
+/** The quantity of an item in sales. `invoice_ids`: theirs, in JSON. */
+export const quantityIn = statement((p: { item_id: number; invoice_ids: string }) =>
+  sqlite
+    .selectFrom('link_line')
+    .select((eb) => sql<number>`coalesce(${eb.fn.sum('quantity')}, 0)`.as('quantity'))
+    .where('item_id', '=', p.item_id)
+    .where('invoice_id', 'in', sql<number>`(select value from json_each(${p.invoice_ids}))`),
+);
+
+export const lineOf = matching('link_line', ['invoice_id', 'item_id']);

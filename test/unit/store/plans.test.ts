@@ -33,6 +33,7 @@ const SMALL = [
   'sandbox_chain',
   // a subquery that ends at a limit, and values without a table
   'some',
+  'json_each',
   'CONSTANT',
 ];
 /** These read the last row or, up to a limit, the oldest or newest ones, or an index that has only what they ask for. */
