@@ -307,3 +307,48 @@ function schemaOf(db: Database.Database): Map<string, string> {
     .all() as { name: string; sql: string }[];
   return new Map(rows.map(({ name, sql }) => [name, sql]));
 }
+
+const PLAIN_TABLE = /^create table /i;
+/** SQLite's own. */
+const INTERNAL = new Map([
+  ['sqlite_sequence', 'CREATE TABLE sqlite_sequence(name,seq)'],
+  ['sqlite_stat1', 'CREATE TABLE sqlite_stat1(tbl,idx,stat)'],
+  ['sqlite_stat4', 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'],
+]);
+
+/**
+ * Tables and indexes that no release makes so, and what is neither, as "trigger NAME": a trigger, view, generated column or virtual table
+ * changes by itself what a service stores and reads. Plain tables of other programs are ignored. Throws `Rejected('store.newer')`.
+ */
+export function strangeObjects(db: Database.Database): string[] {
+  pendingMigrations(db);
+  const made = allStatements();
+  const rows = db.prepare('SELECT type, name, tbl_name AS owner, sql FROM sqlite_master WHERE sql IS NOT NULL').all();
+  return (rows as { type: string; name: string; owner: string; sql: string }[])
+    .filter(({ name, owner, sql }) => {
+      if (INTERNAL.has(name)) return INTERNAL.get(name) !== sql;
+      if (made.has(name) || made.has(owner)) return !made.get(name)?.has(plain(sql));
+      return !PLAIN_TABLE.test(sql);
+    })
+    .map(({ type, name }) => `${type.toLowerCase()} ${name}`);
+}
+
+/** SQLite's releases set other quotes and spaces where they alter a table. */
+const plain = (sql: string): string => sql.replaceAll('"', '').replace(/\s+/g, ' ').toLowerCase();
+
+/** The statements that each table and index had after any part of any migration, by `plain`. */
+function allStatements(): Map<string, Set<string>> {
+  const model = new Database(':memory:');
+  const made = new Map<string, Set<string>>();
+  try {
+    addArithmetic(model);
+    addMessages(model);
+    for (const statement of MIGRATIONS.flatMap(([, statements]) => statements)) {
+      model.exec(statement);
+      for (const [name, sql] of schemaOf(model)) made.set(name, (made.get(name) ?? new Set()).add(plain(sql)));
+    }
+  } finally {
+    model.close();
+  }
+  return made;
+}

@@ -5,6 +5,7 @@
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { isDamage } from './disk-errors.ts';
+import { strangeObjects } from './migrations.ts';
 
 /** Facts that a backup's manifest repeats and a drill compares. Units are decimal text. */
 export type StoreFacts = {
@@ -222,14 +223,7 @@ export const readyAddresses = (source: Source): ReadyAddress[] =>
       .all(),
   ) as ReadyAddress[];
 
-/**
- * Triggers and views: "trigger NAME". No release makes any. They change by themselves what a service stores and reads, the addresses of
- * payers among it.
- */
-export const actorsIn = (source: Source): string[] =>
-  reading(source, (db) =>
-    db.prepare(`SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('trigger', 'view')`).pluck().all(),
-  ) as string[];
+export const strangeIn = (source: Source): string[] => reading(source, strangeObjects);
 
 /** Faults that SQLite's check and the sums find; empty if there are none. Reads the whole database. */
 export function storeProblems(source: Source): string[] {

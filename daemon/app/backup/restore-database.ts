@@ -18,7 +18,7 @@ import { HOLDER_FILE } from '../../wallet/signer/files.ts';
 import { createWallet, hasWallet } from '../../wallet/wallet.ts';
 import { STAMP_SETTING } from '../recovery/clock.ts';
 import { DATABASE } from './container.ts';
-import { needNoActor, quarantine, restoreInto, revokeApprovals, there, VAULT } from './restore.ts';
+import { needNothingStrange, quarantine, restoreInto, revokeApprovals, there, VAULT } from './restore.ts';
 import { addressProblems } from './verify.ts';
 
 /** SQLite's file format, 1.3.1. */
@@ -55,7 +55,7 @@ export async function restoreDatabase(
     for (const beside of ['-wal', '-journal'])
       if (await exists(`${file}${beside}`)) await copyOf(`${file}${beside}`, `${database}${beside}`);
     needSound(file, database);
-    needNoActor(database);
+    needNothingStrange(database);
     const { foreign, watchOnly } = addressProblems(database, opened);
     if (foreign.length > 0) {
       throw new Rejected('backup.words', `This wallet is not the one of ${file}: ${foreign[0]}`);

@@ -14,7 +14,7 @@ import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
 import { takeLock } from '../../store/lock.ts';
-import { actorsIn, settle, storeProblems } from '../../store/snapshot.ts';
+import { settle, storeProblems, strangeIn } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
 import type { BackupSecret, OpenedBackup } from '../../wallet/backup-key.ts';
 import { type BackupPass, needOwnPass } from '../../wallet/backup-pass.ts';
@@ -29,8 +29,7 @@ import { Manifest } from './make.ts';
 import { compareAccounts, foreignReady } from './own-accounts.ts';
 
 export const VAULT = 'vault';
-const THIEF =
-  'A thief in the service may have put his own into this backup, and payers would pay him: take an older one';
+const THIEF = 'A thief in the service may have put it there, so that payers pay him: restore an older backup';
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
 
@@ -124,7 +123,7 @@ export async function restoreBackup(
     const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
-    needNoActor(join(work, DATABASE));
+    needNothingStrange(join(work, DATABASE));
     if (!words) needNoWallet(await hasWallet(join(work, VAULT)));
     const unproved = words ? needOwnAccounts(join(work, DATABASE), words, others) : [];
     await quarantine(work, manifest, now, jump);
@@ -135,10 +134,10 @@ export async function restoreBackup(
 }
 
 /** Throws `Rejected('backup.damaged')` for a database that would change by itself what the restored service stores. */
-export function needNoActor(database: string): void {
-  const [actor] = actorsIn(database);
-  if (actor === undefined) return;
-  throw new Rejected('backup.damaged', `The database has the ${actor}, and no release makes any. ${THIEF}`);
+export function needNothingStrange(database: string): void {
+  const [strange] = strangeIn(database);
+  if (strange === undefined) return;
+  throw new Rejected('backup.damaged', `The database has the ${strange}, which no release makes. ${THIEF}`);
 }
 
 /** The accounts that the words do not prove. Throws `Rejected('backup.words')` for one that they contradict, unless `others` are taken. */

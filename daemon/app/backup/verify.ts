@@ -10,18 +10,18 @@ import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import {
   type AddressSample,
-  actorsIn,
   addressSamples,
   copyProblems,
   type Source,
   type StoreFacts,
   storeFacts,
+  strangeIn,
 } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
 import { sweepTemporary } from './leftovers.ts';
 import type { Manifest } from './make.ts';
-import { compareAccounts, keyOf, nameOf, placeOf } from './own-accounts.ts';
+import { compareAccounts, foreignReady, keyOf, nameOf, placeOf } from './own-accounts.ts';
 import { readManifest, unpackBackup } from './restore.ts';
 
 const PROBLEMS_MAX = 50;
@@ -31,7 +31,7 @@ export type BackupReport = Pick<DrillReport, 'addresses' | 'problems' | 'newer' 
 };
 
 /**
- * Checks a backup. `live`: of the service on this machine, or null. Throws `Rejected` `backup.*` if it cannot be opened.
+ * Checks a backup. `live`: of the service on this machine, or null. Throws `Rejected`: `backup.*` if it cannot be opened, `store.newer`.
  */
 export async function verifyBackup(file: string, words: OpenedBackup, live: StoreFacts | null): Promise<BackupReport> {
   await sweepTemporary();
@@ -43,9 +43,9 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: Stor
     if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
       problems.push('the database does not hold what the backup says of it');
     }
-    problems.push(...actorsIn(database).map((actor) => `the database has the ${actor}, and no release makes any`));
+    problems.push(...strangeIn(database).map((strange) => `the database has the ${strange}, which no release makes`));
     const { samples, foreign, watchOnly } = addressProblems(database, words);
-    problems.push(...foreign);
+    problems.push(...foreign, ...foreignReady(database));
     const compared = live === null ? { problems: [], newer: [] } : compareWithLive(manifest, live);
     problems.push(...compared.problems);
     return {

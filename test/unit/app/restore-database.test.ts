@@ -224,6 +224,18 @@ it.each<[what: string, code: string, text: RegExp, prepare: () => void]>([
       ),
   ],
   [
+    'a trigger that calls itself another kind, which SQLite takes all the same',
+    'backup.damaged',
+    /the trigger theirs/,
+    () =>
+      change((db) => {
+        db.exec(`CREATE TRIGGER theirs AFTER INSERT ON payment BEGIN UPDATE payment SET address = 'x'; END`);
+        db.unsafeMode(true);
+        db.pragma('writable_schema = ON');
+        db.exec(`UPDATE sqlite_master SET type = 'TRIGGER' WHERE name = 'theirs'`);
+      }),
+  ],
+  [
     'a wrong sum',
     'backup.damaged',
     /the balance says 5 LTC/,

@@ -207,23 +207,36 @@ it('an address of somebody else that would be given out next, in a range that is
   });
 });
 
-it('a database that changes by itself what the service stores', async () => {
-  for (const statement of [
+it.each([
+  [
+    'trigger theirs',
     `CREATE TRIGGER theirs AFTER INSERT ON payment BEGIN UPDATE payment SET address = 'x'; END`,
-    'CREATE VIEW theirs AS SELECT * FROM payment',
-  ]) {
-    const [, kind = ''] = statement.split(' ');
-    await backedUpAs(kind, (db) => db.exec(statement));
-    const into = join(root, `with-${kind}`);
-    expect(await restored(into)).toMatchObject({
-      code: 'backup.damaged',
-      message: expect.stringContaining(`${kind.toLowerCase()} theirs`),
-    });
-    expect(readdirSync(into)).toEqual(['lock']);
-    const db = new Database(join(root, 'first', 'countinghouse.db'));
-    db.exec(`DROP ${kind} theirs`);
-    db.close();
-  }
+    'DROP TRIGGER theirs',
+  ],
+  ['view theirs', 'CREATE VIEW theirs AS SELECT * FROM payment', 'DROP VIEW theirs'],
+  ['table theirs', 'CREATE VIRTUAL TABLE theirs USING fts5 (address)', 'DROP TABLE theirs'],
+  ['index theirs', 'CREATE UNIQUE INDEX theirs ON payment (chain_key)', 'DROP INDEX theirs'],
+  [
+    'table policy',
+    `ALTER TABLE policy ADD COLUMN theirs TEXT AS ('x') VIRTUAL`,
+    'ALTER TABLE policy DROP COLUMN theirs',
+  ],
+])('a database that changes by itself what the service stores: %s', async (name, made, dropped) => {
+  await backedUpAs(name, (db) => db.exec(made));
+  const into = join(root, 'with');
+  expect(await restored(into)).toMatchObject({
+    code: 'backup.damaged',
+    message: expect.stringContaining(`the ${name}, which no release makes`),
+  });
+  expect(readdirSync(into)).toEqual(['lock']);
+  const db = new Database(join(root, 'first', 'countinghouse.db'));
+  db.exec(dropped);
+  db.close();
+});
+
+it('takes the tables of a program that replicates the database', async () => {
+  await backedUpAs('replicated', (db) => db.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'));
+  expect(await restored(join(root, 'second'))).toMatchObject({ manifest: { release: 'test' } });
 });
 
 it('tells of accounts that no words can prove', async () => {
