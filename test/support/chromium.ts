@@ -29,10 +29,10 @@ let shared: Promise<Browser> | null = null;
 async function startShared(): Promise<Browser> {
   try {
     const browser = await start([]);
-    const end = (): void => void browser.close().finally(() => process.exit());
-    process.once('SIGTERM', end);
+    const endBrowser = (): void => void browser.close().finally(() => process.exit());
+    process.once('SIGTERM', endBrowser);
     browser.once('disconnected', () => {
-      process.off('SIGTERM', end);
+      process.off('SIGTERM', endBrowser);
       shared = null;
     });
     return browser;

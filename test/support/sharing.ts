@@ -4,6 +4,9 @@ import { afterAll, expect } from 'vitest';
 /** Debian's, whatever the shell that began the tests has. */
 const UMASK = 0o022;
 
+/** The listeners of the browser that the files of a process share, which lasts. */
+const OF_BROWSER = ['exitHandler', 'sigintHandler', 'sighupHandler', 'endBrowser'];
+
 process.umask(UMASK);
 const before = state();
 
@@ -20,7 +23,14 @@ function state() {
     folder: process.cwd(),
     environment: { ...process.env },
     exitCode: process.exitCode,
-    listeners: ['uncaughtException', 'unhandledRejection', 'warning'].map((name) => process.listenerCount(name)),
-    globals: [fetch, setTimeout, clearTimeout, setInterval, Date, Date.now, Math.random, performance.now],
+    listeners: process.eventNames().flatMap((event) =>
+      process
+        .listeners(event as NodeJS.Signals)
+        .filter(({ name }) => !OF_BROWSER.includes(name))
+        .map((listener) => [event, listener]),
+    ),
+    functions: [globalThis, Date, Math, performance, console].map((of) =>
+      Object.values(Object.getOwnPropertyDescriptors(of)).filter(({ value }) => typeof value === 'function'),
+    ),
   };
 }
