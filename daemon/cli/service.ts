@@ -1,20 +1,19 @@
 /** `countinghouse service`: the program as a service of systemd. */
 import type { Command } from 'commander';
 import { action } from './commands.ts';
-import { Failure, type Io } from './io.ts';
+import { clean, Failure, type Io } from './io.ts';
 import type { InstallOptions, UninstallOptions } from './service/install.ts';
 import type { Session } from './session.ts';
 
 /** Loaded on demand. */
-async function systemd({ io }: Session) {
+async function systemd({ io, server }: Session, { signerOnly = false }: InstallOptions = {}) {
   if (io.platform === 'linux') return import('./service/install.ts');
-  throw new Failure(
-    'services are set up by this command on Linux only: elsewhere have `countinghouse start` run at login',
-  );
+  const program = signerOnly ? `countinghouse --server ${clean(server ?? 'NAME')} signer run` : 'countinghouse start';
+  throw new Failure(`services are set up by this command on Linux only: elsewhere have \`${program}\` run at login`);
 }
 
 const install = async (session: Session, options: InstallOptions): Promise<void> =>
-  (await systemd(session)).installSystemd(session, options);
+  (await systemd(session, options)).installSystemd(session, options);
 
 const status = async (session: Session, options: UninstallOptions): Promise<void> =>
   (await systemd(session)).statusSystemd(session, options);

@@ -17,9 +17,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../daemon/cli/program.ts';
 import { checkPassphraseFile, checkProgram } from '../../daemon/cli/service/trusted.ts';
 import { daemonUnit, homeUnit, signerUnit } from '../../daemon/cli/service/units.ts';
-import { cli } from './cli-kit.ts';
+import { cli, fakeIo } from './cli-kit.ts';
 
 const EXPOSURE_MAX = 2.0;
 const DAEMON = 'etc/systemd/system/countinghouse.service';
@@ -38,6 +39,17 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const service = (...args: string[]) => cli(root, ['service', ...args, '--root', root]);
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+it.each<[program: string, argv: string[]]>([
+  ['countinghouse start', ['service', 'install']],
+  ['countinghouse start', ['service', 'status']],
+  ['countinghouse --server shop signer run', ['--server', 'shop', 'service', 'install', '--signer-only']],
+  ['countinghouse --server NAME signer run', ['service', 'install', '--signer-only']],
+])('service of macOS is none: `%s` runs at login', async (program, argv) => {
+  const { io, ran } = fakeIo({ COUNTINGHOUSE_DATA_DIR: root });
+  expect(await runCli([...argv, '--root', root], { ...io, platform: 'darwin' })).toBe(1);
+  expect(ran.err).toContain(`on Linux only: elsewhere have \`${program}\` run at login`);
+});
 
 describe('service install', () => {
   it('writes users, units and where commands find the service, and uninstall takes them away', async () => {
