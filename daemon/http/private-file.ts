@@ -5,9 +5,12 @@ import { Unavailable } from '../domain/errors.ts';
 
 const RETRY_SECONDS = 60;
 
+/** It is stored, and whoever reads the file finds it; a power cut could still bring the former text back. */
+export class NotDurable extends Unavailable {}
+
 /**
  * Writes aside and renames, so that a crash leaves the former text or this one, and a power cut this one once it returns. Throws
- * `Unavailable` if the disk does not take it.
+ * `NotDurable`, and another `Unavailable` if the disk does not take it: then the former text stays.
  */
 export async function writePrivately(file: string, text: string): Promise<void> {
   const aside = `${file}.tmp`;
@@ -21,11 +24,17 @@ export async function writePrivately(file: string, text: string): Promise<void> 
       await handle.close();
     }
     await rename(aside, file);
-    await syncFolder(dirname(file));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new Unavailable(`The disk does not take it (${code ?? message})`, RETRY_SECONDS);
+    throw new Unavailable(`The disk does not take it (${reasonOf(error)})`, RETRY_SECONDS);
   }
+  await syncFolder(dirname(file)).catch((error: unknown) => {
+    throw new NotDurable(`It is stored, but a power cut could undo it (${reasonOf(error)})`, RETRY_SECONDS);
+  });
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { ConsoleSessionShape } from '../../contract/console.ts';
 import { linkName, newPair, pageProof, publicText, randomText, serviceProof } from '../../contract/console-channel.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
-import { writePrivately } from '../private-file.ts';
+import { NotDurable, writePrivately } from '../private-file.ts';
 
 /** Crockford's base32 without I, L, O and U; 12 of them are 60 bits, which ten minutes are too short to try. */
 const TYPED = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -181,21 +181,24 @@ export class ConsoleSessions {
     return this.#sessions.filter(({ usedAt }) => usedAt >= since);
   }
 
-  /** Restricts a session to the counter of a business, for ever. Throws `Unavailable` if that cannot be stored: then it is not restricted. */
+  /**
+   * Restricts a session to the counter of a business, for ever. Throws `Unavailable` if that cannot be stored: then it is not restricted,
+   * but for `NotDurable`.
+   */
   async lock(id: number, business: number): Promise<void> {
     const change = (to: Pick<ConsoleSession, 'scope' | 'business'>): void => {
       this.#sessions = this.#sessions.map((one) => (one.id === id ? { ...one, ...to } : one));
     };
     change({ scope: 'counter', business });
     await this.#store().catch((error: unknown) => {
-      change({ scope: 'all', business: null });
+      if (!(error instanceof NotDurable)) change({ scope: 'all', business: null });
       throw error;
     });
   }
 
   /**
    * Ends one session or all of them, and all links; returns how many sessions ended. Throws `Unavailable` if that cannot be stored: they have
-   * ended, and are back after a restart.
+   * ended, and are back after a restart, with `NotDurable` only after a power cut.
    */
   async end(id: number | null): Promise<number> {
     const before = this.#sessions.length;
@@ -208,7 +211,7 @@ export class ConsoleSessions {
   /** A full disk costs new sessions only at the next restart. */
   #tryToStore = (): Promise<void> => this.#store().catch(() => {});
 
-  /** One write after the other. Throws `Unavailable`. */
+  /** One write after the other. Throws as `writePrivately`. */
   #store(): Promise<void> {
     const next = async (): Promise<void> => {
       const { stored: service } = await this.#key;

@@ -97,8 +97,13 @@ export class Machines implements Home {
 
   /** Throws as `Roll.remove`. */
   async remove(name: string): Promise<void> {
-    await this.#roll.remove(name);
-    this.#hangUp();
+    const machine = this.machine();
+    try {
+      await this.#roll.remove(name);
+    } finally {
+      // also where a power cut could bring it back
+      if (this.machine() !== machine) this.#hangUp();
+    }
   }
 
   close(): void {

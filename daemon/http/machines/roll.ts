@@ -11,7 +11,7 @@ import { type Greeting, joinOrigin, MachineName, newCode, serverMark } from '../
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type ServiceKey, StoredKey, same, serviceKey } from '../console/sessions.ts';
-import { writePrivately } from '../private-file.ts';
+import { NotDurable, writePrivately } from '../private-file.ts';
 
 const INVITATION_MS = 600_000;
 /** Codes that are over, which are remembered to say why they do not work. */
@@ -100,7 +100,12 @@ export class Roll {
     if (this.#invitation !== given) throw new Rejected('signer.code_wrong', WRONG);
     this.#invitation = null;
     this.#end(link, name);
-    await this.#store({ machine: { name, key, fingerprint: null, joinedAt: this.#now(), seenAt: null } });
+    await this.#store({ machine: { name, key, fingerprint: null, joinedAt: this.#now(), seenAt: null } }).catch(
+      (error) => {
+        // it is taken in: unanswered, it would not know that
+        if (!(error instanceof NotDurable)) throw error;
+      },
+    );
     return { service, proof: await serviceProof(given.code, said, service) };
   }
 
@@ -116,7 +121,10 @@ export class Roll {
     await this.#store();
   }
 
-  /** Throws `Rejected('signer.not_found')`, and `Unavailable` if the disk does not take it: then the computer is still known. */
+  /**
+   * Throws `Rejected('signer.not_found')`, and `Unavailable` if the disk does not take it: then the computer is still known, but for
+   * `NotDurable`.
+   */
   async remove(name: string): Promise<void> {
     if (this.#machine?.name !== name) throw new Rejected('signer.not_found', `No computer called ${name} signs here`);
     await this.#store({ machine: null });
@@ -133,13 +141,14 @@ export class Roll {
     this.#over = [...this.#over, { link, at: this.#now(), by }].slice(-OVER_MAX);
   }
 
-  /** One write after the other. A change counts once it is on the disk, or a restart would take it back. Throws `Unavailable`. */
+  /** One write after the other. A change counts once the file has it, or a restart would take it back. Throws as `writePrivately`. */
   #store(change?: Pick<Stored, 'machine'>): Promise<void> {
     const next = async (): Promise<void> => {
       const { stored: service } = await this.#key;
       const kept: Stored = { service, machine: this.#machine, over: this.#over, ...change };
-      await writePrivately(this.#file, JSON.stringify(kept));
-      if (change) this.#machine = change.machine;
+      const failure = await writePrivately(this.#file, JSON.stringify(kept)).catch((error: Error) => error);
+      if (change && (!failure || failure instanceof NotDurable)) this.#machine = change.machine;
+      if (failure) throw failure;
     };
     const writing = this.#writing.then(next);
     this.#writing = writing.catch(() => {});

@@ -8,6 +8,7 @@ import { serverClient } from '../../../daemon/home/call.ts';
 import { dial, joinServer } from '../../../daemon/home/dial.ts';
 import { readServer } from '../../../daemon/home/place.ts';
 import type { MachinesOptions } from '../../../daemon/http/machines/machines.ts';
+import { failFolderSync } from '../../support/folder-sync.ts';
 import { until } from '../../support/until.ts';
 import { away, connected, homeOf, serverIn, stage, stageEach } from './home-kit.ts';
 
@@ -46,7 +47,10 @@ async function stuffed({ machines }: Joined, stream: Duplex): Promise<void> {
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
 }
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 describe.skipIf(process.platform === 'win32')('a connection to sign over', () => {
   it('that goes before the server has asked for anything is seen to go', async () => {
@@ -113,6 +117,16 @@ describe.skipIf(process.platform === 'win32')('on a full disk of the server', ()
     await empty();
     await machines.remove('Laptop');
     expect(machines.machine()).toBeNull();
+  });
+
+  it('a computer whose removal a power cut could undo is removed, and its connection ends', async () => {
+    const { machines, line } = await joined();
+    await line();
+    await connected(machines);
+    await failFolderSync(stage.root);
+    await expect(machines.remove('Laptop')).rejects.toThrow('a power cut could undo it');
+    expect(machines.machine()).toBeNull();
+    await away(machines);
   });
 
   it('no computer becomes the one that signs, and the next one may', async () => {
