@@ -45,16 +45,9 @@ function dayText(at: number, timeZone: string): string {
 
 type Deposit = Pick<CreditRow, 'id' | 'account_id' | 'asset' | 'usd_value' | 'first_seen_at' | 'claim' | 'confirmed'>;
 
-/** Pages of the deposits first seen at or after `from`, and of some before: those in blocks, and unconfirmed ones. */
-async function* depositsSince({ store, chains }: App, from: number): AsyncGenerator<readonly Deposit[]> {
+/** Pages of the unconfirmed deposits. */
+function* unconfirmedDeposits({ store, chains }: App): Generator<readonly Deposit[]> {
   const limit = CREDITS_PER_SLICE;
-  for (let last = { at: from - BLOCK_EARLIER_MS_MAX, id: 0 }, full = true; full; ) {
-    const rows = store.all(takingsByTime, { ...last, limit });
-    yield rows;
-    const { at, id } = rows.at(-1) ?? last;
-    last = { at, id };
-    full = rows.length === limit;
-  }
   for (const { key: chain_key } of chains.all()) {
     for (let after = 0, full = true; full; ) {
       const rows = store.all(unconfirmedCredits, { chain_key, after, limit });
@@ -65,17 +58,40 @@ async function* depositsSince({ store, chains }: App, from: number): AsyncGenera
   }
 }
 
+/** Pages of the deposits in blocks that were first seen at or after `from`, and of some before. */
+function* depositsInBlocks({ store }: App, from: number): Generator<readonly Deposit[]> {
+  const limit = CREDITS_PER_SLICE;
+  for (let last = { at: from - BLOCK_EARLIER_MS_MAX, id: 0 }, full = true; full; ) {
+    const rows = store.all(takingsByTime, { ...last, limit });
+    yield rows;
+    const { at, id } = rows.at(-1) ?? last;
+    last = { at, id };
+    full = rows.length === limit;
+  }
+}
+
 /** Sums deposits first seen at or after `from`. */
 async function read(app: App, business: Business, from: number): Promise<Pick<Cache, 'days' | 'unvalued'>> {
   const accounts = new Set(app.directory.accounts().flatMap((one) => (one.businessId === business.id ? [one.id] : [])));
+  const isMeant = ({ account_id, claim, confirmed, first_seen_at }: Deposit): boolean =>
+    first_seen_at >= from && accounts.has(account_id) && claim === 'invoice' && confirmed;
   const days = new Map<string, Day>();
   let unvalued = 0;
-  for await (const rows of depositsSince(app, from)) {
-    for (const { account_id, claim, confirmed, first_seen_at, usd_value, asset } of rows) {
-      if (first_seen_at < from || !accounts.has(account_id) || claim !== 'invoice' || !confirmed) continue;
-      if (usd_value === null) unvalued++;
-      else add(days, dayText(first_seen_at, business.timeZone), asset, usd_value, 1);
+  const sum = ({ first_seen_at, usd_value, asset }: Deposit): void => {
+    if (usd_value === null) unvalued++;
+    else add(days, dayText(first_seen_at, business.timeZone), asset, usd_value, 1);
+  };
+  // first: what gets its block meanwhile is read again, and counted once
+  const counted = new Set<number>();
+  for (const rows of unconfirmedDeposits(app)) {
+    for (const row of rows.filter(isMeant)) {
+      counted.add(row.id);
+      sum(row);
     }
+    await new Promise(setImmediate);
+  }
+  for (const rows of depositsInBlocks(app, from)) {
+    for (const row of rows) if (isMeant(row) && !counted.has(row.id)) sum(row);
     await new Promise(setImmediate);
   }
   return { days, unvalued };

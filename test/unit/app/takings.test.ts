@@ -1,7 +1,7 @@
 /** Takings are those of the days and months asked for, each of them whole. */
 import { beforeEach, expect, it } from 'vitest';
 import { takings } from '../../../daemon/app/operator/takings.ts';
-import { creditById, insertCredit } from '../../../daemon/store/queries/credits.ts';
+import { creditById, insertCredit, updateCredit } from '../../../daemon/store/queries/credits.ts';
 import { Bench, HOUR } from './bench.ts';
 
 const DAY = 24 * HOUR;
@@ -61,4 +61,20 @@ it('are those of unconfirmed money, too, where it is allowed to count', async ()
     tx.run(insertCredit, { ...paid, block_height: null, block_hash: null, block_time: null });
   });
   expect(await of('day', 1)).toEqual([['2026-01-01', 2]]);
+});
+
+it.each([
+  ['waited for its block', false],
+  ['counted before its block', true],
+])('count once what %s, and gets it while they are read', async (_, confirmed) => {
+  await pays();
+  const { store } = bench.app;
+  const paid = store.get(creditById, { id: 1 })!;
+  const place = (over: object) => store.write((tx) => tx.run(updateCredit, { ...paid, ...over }));
+  await place({ block_height: null, block_hash: null, block_time: null, confirmed });
+  // written after what takings read at once, and before the rest
+  const placed = place({});
+  const counted = of('day', 1);
+  await placed;
+  expect(await counted).toEqual([['2026-01-01', 1]]);
 });
