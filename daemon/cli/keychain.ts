@@ -1,7 +1,7 @@
 /** The passphrase of the wallet in this system's keychain: for the service of this computer, or for a server that it signs for. */
 import type { Result } from '../contract/operator.ts';
 import { Unavailable } from '../domain/errors.ts';
-import { isRemembered } from '../home/place.ts';
+import { isRemembered, mayBeRemembered } from '../home/place.ts';
 import { keychainBehind } from '../operator/keyholder.ts';
 import type { WalletEntry } from '../wallet/signer/keychain.ts';
 import { EXIT, Failure } from './io.ts';
@@ -66,6 +66,12 @@ export async function changing(session: Session, fresh: string, change: () => Pr
       if (!(changed instanceof Unavailable)) throw keychainBehind(error);
       // refused: it is not known to be changed
       throw error instanceof Unavailable ? keychainBehind(error, changed.message) : changed;
+    });
+  } else if (mayBeRemembered(place.folder)) {
+    // its question is open, or nobody answered it: a late answer finds nothing to keep
+    const { forget } = await import('../home/keychain.ts');
+    await forget(place).catch((error: Error) => {
+      throw changed instanceof Unavailable ? keychainBehind(error, changed.message) : keychainBehind(error);
     });
   }
   if (changed instanceof Unavailable) throw changed;

@@ -43,7 +43,7 @@ export async function remember(place: Place, passphrase: string): Promise<void> 
     await keep(place, fingerprint);
     // an open wallet would go on to lock itself after its minutes without a use
     await signer.lock();
-    await open();
+    await open().catch((error: unknown) => takeOutOld(place, error));
   };
   await asked(place, work).catch((error: unknown) => Promise.reject(notServed(error, server)));
 }
@@ -60,6 +60,13 @@ async function keep({ server, folder }: Place, fingerprint: string): Promise<voi
     throw new Unavailable('The passphrase was forgotten meanwhile, so it is not in the keychain', 1);
   }
   await syncFolder(folder);
+}
+
+/** Takes out a passphrase that was changed while the keychain's question was open. Throws. */
+async function takeOutOld(place: Place, error: unknown): Promise<never> {
+  if (!(error instanceof Rejected) || error.code !== 'vault.passphrase') throw error;
+  await forget(place);
+  throw new Unavailable('The passphrase was changed meanwhile, so it is not in the keychain', 1);
 }
 
 /** Takes the passphrase out. Returns whether it was there. Throws `Unavailable` if the keychain is locked or there is none: then it stays. */

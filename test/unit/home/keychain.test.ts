@@ -11,7 +11,8 @@ import { sealPair } from '../../../daemon/wallet/signer/unseal.ts';
 const [writeKeychain, forgetKeychain] = [vi.fn(async () => {}), vi.fn(async () => true)];
 vi.mock('../../../daemon/wallet/signer/keychain.ts', () => ({ writeKeychain, forgetKeychain }));
 const { remember } = await import('../../../daemon/home/keychain.ts');
-const { forget } = await import('../../../daemon/cli/keychain.ts');
+const { changing, forget } = await import('../../../daemon/cli/keychain.ts');
+const { Rejected } = await import('../../../daemon/domain/errors.ts');
 
 const entry = { fingerprint: '73c5da0a', server: 'shop' };
 const status = {
@@ -22,7 +23,8 @@ const status = {
   wordsUnproved: false,
 };
 const lock = vi.fn(async () => ({ ...status, state: 'locked' }));
-const signer = { sealKey: async () => sealPair().publicKey, unlock: async () => status, lock };
+const unlock = vi.fn(async () => status);
+const signer = { sealKey: async () => sealPair().publicKey, unlock, lock };
 
 let folder: string;
 let served: { close(): void };
@@ -40,15 +42,21 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('opens the wallet from now on when its question is answered, and is taken out also where that is not known', async () => {
+/** A passphrase is being remembered, and the question of the keychain is open. */
+async function whileAsked(): Promise<{ done: Promise<void>; answer: () => void }> {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   writeKeychain.mockImplementationOnce(() => {
     ask();
     return answered;
   });
-  const remembering = remember(place(), 'of the test');
+  const done = remember(place(), 'of the test');
   await asked;
+  return { done, answer };
+}
+
+it('opens the wallet from now on when its question is answered, and is taken out also where that is not known', async () => {
+  const { done: remembering, answer } = await whileAsked();
   // as a process finds it that begins after this one was ended
   expect(isRemembered(folder)).toBe(false);
   expect(mayBeRemembered(folder)).toBe(true);
@@ -63,18 +71,31 @@ it('opens the wallet from now on when its question is answered, and is taken out
 });
 
 it('keeps what another question put there meanwhile', async () => {
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-  writeKeychain.mockImplementationOnce(() => {
-    ask();
-    return answered;
-  });
-  const first = remember(place(), 'of the test');
-  await asked;
+  const { done: first, answer } = await whileAsked();
   await remember(place(), 'of the test');
   answer();
   await first;
   expect([isRemembered(folder), forgetKeychain.mock.calls]).toEqual([true, []]);
+});
+
+it('does not keep the old passphrase when its question is answered after a change', async () => {
+  const { done, answer } = await whileAsked();
+  await changing(session(), 'fresh', async () => status as never);
+  expect([mayBeRemembered(folder), forgetKeychain.mock.calls]).toEqual([false, [[entry]]]);
+  answer();
+  await expect(done).rejects.toThrow('was forgotten meanwhile');
+  expect([mayBeRemembered(folder), forgetKeychain.mock.calls]).toEqual([false, [[entry], [entry]]]);
+});
+
+it('takes out an old passphrase that was put over the new one', async () => {
+  await remember(place(), 'of the test');
+  const { done, answer } = await whileAsked();
+  await changing(session(), 'fresh', async () => status as never);
+  expect([isRemembered(folder), writeKeychain.mock.calls.at(-1)]).toEqual([true, [entry, 'fresh']]);
+  unlock.mockRejectedValueOnce(new Rejected('vault.passphrase', 'The passphrase is wrong'));
+  answer();
+  await expect(done).rejects.toThrow('was changed meanwhile');
+  expect([mayBeRemembered(folder), forgetKeychain.mock.calls]).toEqual([false, [[entry]]]);
 });
 
 it('is remembered once the passphrase is there', async () => {
