@@ -22,6 +22,8 @@ const NAMED_MAX = 3;
 /** Withdrawals that are under way. */
 const UNDER_WAY = ['requested', 'approved', 'signed', 'broadcast'] as const;
 
+const PAYOUT_GAS_UNKNOWN = 'The gas for paying tokens out is not known: this service is of an earlier release';
+
 export function moveCommand(signer: Command, io: Io): void {
   signer
     .command('move')
@@ -203,13 +205,7 @@ async function moneyStep(call: Call, businesses: readonly Business[], isHere: bo
       .filter((one) => isNext(one, moves))
       .map(({ crypto }) => here(`withdrawal sweep ${business.id} ${crypto} ADDRESS`)),
   );
-  const missing = [];
-  if (left.some(({ moves }) => moves.some(isTokenBalance))) {
-    for (const { needs_out: needs, business_id } of (await call('gas.status', {})).desks) {
-      const owner = businesses.find(({ id }) => id === business_id);
-      if (needs && owner) missing.push(`${owner.name} ${needs.text}`);
-    }
-  }
+  const missing = left.some(({ moves }) => moves.some(isTokenBalance)) ? await gasMissing(call, businesses) : [];
   const waits = isHere
     ? 'Only confirmed money leaves.'
     : 'It came to an address of the old words after they were taken away: put the wallet back, unlock it, and sweep it.';
@@ -221,6 +217,17 @@ async function moneyStep(call: Call, businesses: readonly Business[], isHere: bo
     why: `${why}. ADDRESS is one of the new business, as \`signer move\` at home shows it.`,
     commands: left.length > 0 ? [...commands, here('withdrawal approve NUMBER')] : [],
   });
+}
+
+async function gasMissing(call: Call, businesses: readonly Business[]): Promise<string[]> {
+  const { desks } = await call('gas.status', {});
+  const missing = desks.flatMap(({ needs_out, needs, business_id }) => {
+    const lacking = needs_out === undefined ? needs : needs_out;
+    const owner = businesses.find(({ id }) => id === business_id);
+    return lacking && owner ? [`${owner.name} ${lacking.text}`] : [];
+  });
+  const isOlder = desks.some(({ needs_out }) => needs_out === undefined);
+  return isOlder ? [...missing, PAYOUT_GAS_UNKNOWN] : missing;
 }
 
 const amountsText = ({ name }: Business, balances: readonly Balance[]): string =>

@@ -103,8 +103,8 @@ const DeskShape = z.object({
   ),
   /** The amount that the tank lacks to collect everything that is worth collecting. */
   needs: Missing,
-  /** The same, and to pay each token out of the tank once. */
-  needs_out: Missing,
+  /** The same, and to pay each token out of the tank once; absent: a service of an earlier release does not tell it. */
+  needs_out: Missing.optional(),
   plan: PlanShape.nullable(),
 });
 
