@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Maker, Releases, readFeed } from '../../daemon/app/operator/releases.ts';
 import { message, textOf } from '../../daemon/domain/messages.ts';
 import { compareVersions } from '../../daemon/domain/version.ts';
@@ -253,6 +253,12 @@ describe('the question', () => {
     return { releases, notices: new ReleaseNotices(bench.app, releases, answerMs) };
   }
 
+  async function proxyTo(behind: number): Promise<SocksProxy> {
+    const proxy = await SocksProxy.to(behind);
+    onTestFinished(() => proxy.close());
+    return proxy;
+  }
+
   it('is asked once a day, and says nothing about this service', async () => {
     const { releases, notices } = await open();
     answer = (response) => response.end(feedOf(1, bench.app.now(), [{ version: '0.4.1', security: true }]));
@@ -270,18 +276,18 @@ describe('the question', () => {
     ['electrum.socks_proxy', { 'electrum.proxy_for': 'all' }],
     ['monero.socks_proxy', { 'monero.proxy_for': 'all' }],
   ])('goes through %s, which resolves the name', async (key, more) => {
-    const proxy = await SocksProxy.to(port);
+    const proxy = await proxyTo(port);
     const { releases, notices } = await open({ [key]: proxy.url, ...more }, `http://feed.invalid:${port}`);
     answer = (response) => response.end(feedOf(1, bench.app.now(), []));
     await notices.look();
     expect(releases.state()).toMatchObject({ problem: null, madeAt: new Date(bench.app.now()).toISOString() });
     expect(proxy.asked).toEqual([`feed.invalid:${port}`]);
-    await proxy.close();
   });
 
   it('asks a server of many names by its own through a proxy', async () => {
     const before = getCACertificates('default');
     const { key, cert } = selfSigned({ host: 'feed.invalid' });
+    onTestFinished(() => setDefaultCACertificates(before));
     setDefaultCACertificates([...before, cert]);
     const hosts: (string | undefined)[] = [];
     const secure = createSecure({ key, cert }, (request, response) => {
@@ -289,13 +295,13 @@ describe('the question', () => {
       response.end(feedOf(1, bench.app.now(), []));
     });
     await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
-    const proxy = await SocksProxy.to((secure.address() as AddressInfo).port);
+    onTestFinished(() => {
+      secure.close();
+    });
+    const proxy = await proxyTo((secure.address() as AddressInfo).port);
     const { releases, notices } = await open({ 'releases.socks_proxy': proxy.url }, 'https://feed.invalid');
     await notices.look();
     expect([releases.state().problem, hosts, proxy.asked]).toEqual([null, ['feed.invalid'], ['feed.invalid:443']]);
-    secure.close();
-    await proxy.close();
-    setDefaultCACertificates(before);
   });
 
   it('goes nowhere else while its proxy is away', async () => {
