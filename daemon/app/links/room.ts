@@ -36,8 +36,11 @@ function isUnfunded(reader: Reader, { invoice_id, received, seen_value, amount }
 
 /** The items of a link, without what such sales hold. */
 export function itemsWithRoom(app: App, reader: Reader, linkId: number): LinkItemRow[] {
+  const items = reader.all(itemsOf, { link_id: linkId });
+  // sales of an amount hold nothing
+  if (items.length === 0) return [];
   const invoice_ids = JSON.stringify(abandonedSales(app, reader, linkId));
-  return reader.all(itemsOf, { link_id: linkId }).map((item) => {
+  return items.map((item) => {
     const { quantity } = reader.get(quantityIn, { item_id: item.id, invoice_ids })!;
     return { ...item, taken: item.taken - quantity };
   });

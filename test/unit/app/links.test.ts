@@ -1,5 +1,5 @@
 /** Payment links under strangers who want all addresses of the shop: all links of a business share one limit. */
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { decideInvoice, findInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
@@ -7,6 +7,7 @@ import { readInvoice } from '../../../daemon/app/invoices/views.ts';
 import { buy } from '../../../daemon/app/links/buy.ts';
 import { addLink, findLink, viewOf } from '../../../daemon/app/links/links.ts';
 import { networksOf } from '../../../daemon/http/limits.ts';
+import { itemsOf } from '../../../daemon/store/queries/links.ts';
 import { Bench, HOUR } from './bench.ts';
 
 const LIMIT = 40;
@@ -60,6 +61,15 @@ it('give out no more addresses than the limit, and tell the merchant', async () 
   expect(held).toBeGreaterThan(LIMIT / 2);
   expect(await ask('two', '203.0.113.1')).toBe('This shop has too many open invoices at the moment');
   await expect.poll(() => bench.alerts()).toEqual(['browser.full']);
+});
+
+it('are shown without a look at their sales where they have no items', async () => {
+  const { app } = bench;
+  expect(await ask('one', '10.0.0.1')).toSatisfy(isSlug);
+  const link = findLink(app.store, 'one');
+  const read = vi.spyOn(app.store, 'all');
+  expect(viewOf(app, app.store, link)).toMatchObject({ items: [], state: 'open' });
+  expect(read.mock.calls.map(([statement]) => statement)).toEqual([itemsOf]);
 });
 
 /** Makes a link of items, each with a stock, and returns their numbers. */
