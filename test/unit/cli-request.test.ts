@@ -1,17 +1,25 @@
-/** `withdrawal add` and `sweep` when the answer is lost: the withdrawal may be there, and a policy may have paid it. */
+/**
+ * The requests of commands to the service. `withdrawal add` and `sweep` when the answer is lost: the withdrawal may be there, and a
+ * policy may have paid it.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { NoDaemon, OperatorError } from '../../daemon/contract/client.ts';
+import { GAP, JUMPS_SEARCHED } from '../../daemon/domain/indices.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { cli } from './cli-kit.ts';
 
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
 const calls: Record<string, unknown>[] = [];
-let answer: () => unknown;
+let answer: (method: string) => unknown;
 
 vi.mock('../../daemon/contract/client.ts', async (original) => ({
   ...(await original<typeof import('../../daemon/contract/client.ts')>()),
-  operatorClient: () => async (_: string, params: Record<string, unknown>) => {
+  operatorClient: () => async (method: string, params: Record<string, unknown>) => {
     calls.push(params);
-    return answer();
+    return answer(method);
   },
 }));
 
@@ -67,4 +75,22 @@ describe('a withdrawal that is asked for by a command', () => {
     expect([code, calls.length]).toEqual([2, 0]);
     expect(err).toContain('It must be a UUID');
   });
+});
+
+it('a search of the words looks behind the default number of restores and addresses', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'countinghouse-cli-'));
+  try {
+    const words = `${'abandon '.repeat(11)}about`;
+    await cheapWallet(join(folder, 'vault'), { words, passphrase: 'correct horse battery' });
+    await writeFile(join(folder, 'words'), words);
+    answer = (method) => {
+      if (method === 'wallet.discover') throw new NoDaemon(folder);
+      return { account_no: 0, accounts: 0 };
+    };
+    const search = ['--network', 'regtest', '--birthday', '2026-01-01', '--words-file', join(folder, 'words')];
+    expect((await cli(folder, ['restore', 'words', ...search])).err).toContain('no Countinghouse is running');
+    expect(calls.at(-1)).toMatchObject({ network: 'regtest', gap: GAP, restores: JUMPS_SEARCHED });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,6 +1,6 @@
 /** The search for used accounts of a chain whose addresses are asked for: how far it looks behind the jumps of restores. */
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { AccountDiscovery } from '../../../daemon/app/recovery/account-discovery.ts';
+import { AccountDiscovery, type DiscoveryRequest } from '../../../daemon/app/recovery/account-discovery.ts';
 import {
   accountsSearched,
   type SearchMemory,
@@ -9,8 +9,10 @@ import {
 } from '../../../daemon/app/recovery/discovery-record.ts';
 import type { ChainAdapter, ScriptList } from '../../../daemon/chains/adapter.ts';
 import { progressText } from '../../../daemon/cli/restore-words.ts';
+import { RECOVERY } from '../../../daemon/contract/recovery.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../../daemon/domain/chain.ts';
-import { INDICES_JUMPED } from '../../../daemon/domain/indices.ts';
+import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../../daemon/domain/indices.ts';
+import { RECOVERY_METHODS } from '../../../daemon/http/operator/recovery.ts';
 import { Bench } from './bench.ts';
 
 const GAP = 20;
@@ -86,6 +88,27 @@ describe.each([true, false])('the search of the words (asked for addresses: %s)'
       [2, -1, farChange],
     ]);
   });
+});
+
+it('looks behind as many restores as there can be in a row, unless told how many', async () => {
+  const asked = { network: 'regtest', birthday: new Date(0).toISOString(), gap: GAP, accounts: {} } as const;
+  let request: DiscoveryRequest | undefined;
+  const discoverAccounts = async (given: DiscoveryRequest): Promise<void> => {
+    request = given;
+  };
+  const params = RECOVERY['wallet.discover'].params.parse(asked);
+  await RECOVERY_METHODS['wallet.discover']({ extra: { discoverAccounts } } as never, params);
+  expect(request?.jumps).toBe(JUMPS_SEARCHED);
+  for (const jumps of [2, JUMPS_SEARCHED]) {
+    const receiving = jumps * INDICES_JUMPED + 5;
+    const open = (_: unknown, __: unknown, list: ScriptList) => chainOf(list, [scriptOf(1, 0, receiving)], true);
+    const discovery = new AccountDiscovery({ ...request!, accounts: { BTC: keys } }, open);
+    const { state } = discovery;
+    while (state.running && state.used.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(state.used).toEqual([{ chain: 'BTC', account_no: 1, receiving, change: -1 }]);
+    // what is behind that takes seconds to derive
+    await discovery.stop();
+  }
 });
 
 const { now } = performance;
