@@ -15,13 +15,16 @@ import type { Sealed } from '../../../daemon/wallet/signer/port.ts';
 import { spendKeyOf } from '../../../daemon/wallet/signer/xmr/library.ts';
 import { changeVaultLock } from '../../../daemon/wallet/vault.ts';
 import { deriveAccounts } from '../../../daemon/wallet/wallet.ts';
-import { REPEAT, sampleOf } from '../../support/sample.ts';
 import { codeOf, hex, PASSPHRASE, SEED, WORDS, walletFolder } from './signer-kit.ts';
 
 /** Of "abandon … about" by Ledger's convention, as its own wallet shows them. */
 const LEDGER =
   'tavern judge beyond bifocals deepest mural onward dummy eagle diode gained vacation rally cause firm idled jerseys moat ' +
   'vigilant upload bobsled jobs cunning doing jobs';
+/** Of its account 7. */
+const SEVENTH =
+  'mice fonts gnome jobs roped apex template tufts dazed tsunami volcano knowledge upload wagtail gemstone kernels hover boldly ' +
+  'aunt cider bounced tyrant last losing bounced';
 /** A spend key, the words that the library gives for it, and the address that monero-wallet-rpc does. */
 const FOREIGN_KEY = '232dc2a8258040226082d9a43ece719be2e3a9be08d64cc3fa2a8f3d12903a0b';
 const FOREIGN =
@@ -72,6 +75,7 @@ it("are Ledger's for the account that follows from the words, shown sealed to wh
     expect(await shown()).toEqual((await deriveAccounts(wallet.folder, PASSPHRASE, 'mainnet', 7, ['XMR'])).XMR);
     await custody.dropMonero(PASSPHRASE, 'mainnet', 7);
     expect(await shown()).toEqual(before);
+    expect(await ask(PASSPHRASE, 7)).toBe(SEVENTH);
     expect(carried.toLowerCase()).not.toContain(FOREIGN.split(' ').slice(0, 2).join(' '));
   } finally {
     await client.close();
@@ -80,22 +84,18 @@ it("are Ledger's for the account that follows from the words, shown sealed to wh
 
 it('are refused unless they are 25 with the right checksum, and no message repeats them', async () => {
   const words = LEDGER.split(' ');
-  const wrong = [
-    [...words.slice(0, 24), 'abbey'].join(' '),
-    ['zzzzzz', ...words.slice(1)].join(' '),
-    [words[1], words[0], ...words.slice(2)].join(' '),
-  ];
   const cases: [code: string, text: string][] = [
     ['mnemonic.length', words.slice(0, 24).join(' ')],
     ['mnemonic.length', `${LEDGER} jobs`],
+    ['mnemonic.checksum', [...words.slice(0, 24), 'abbey'].join(' ')],
+    ['mnemonic.checksum', ['zzzzzz', ...words.slice(1)].join(' ')],
+    ['mnemonic.checksum', [words[1], words[0], ...words.slice(2)].join(' ')],
     ['mnemonic.length', ''],
     ['mnemonic.length', 'jobs '.repeat(1_000)],
-    // the library takes a second for each
-    ...sampleOf(wrong, wrong.length).map((text): [string, string] => ['mnemonic.checksum', text]),
   ];
   for (const [code, text] of cases) {
     const error = await spendKeyOf(text).catch((thrown) => thrown);
-    expect(error, REPEAT).toMatchObject({ code });
+    expect(error).toMatchObject({ code });
     for (const word of ['jobs', 'tavern', 'zzzzzz']) expect(error.message).not.toContain(word);
   }
   const { spend } = moneroSecretOf(SEED, 'mainnet', 0);
