@@ -161,8 +161,9 @@ export class FactBook implements ScriptList {
     const origin = `${first}:${place}`;
     const under = this.underId(origin);
     const known = under.find((one) => one.id === id);
+    const isSame =
+      known?.targetId === targetId && known.amount.asset === amount.asset && known.amount.units === amount.units;
     // there may be thousands
-    const isSame = known?.targetId === targetId && known.amount.units === amount.units;
     if (known && !isSame) expect(known).toEqual({ id, targetId, amount });
     if (!known) this.#meant.set(origin, [...under, { id, targetId, amount }]);
   }
