@@ -1,4 +1,4 @@
-/** What becomes of an invoice when money comes, on the sandbox's chains: the whole daemon, a clock that the test moves. */
+/** Invoices when money comes, on the sandbox's chains: the whole daemon, a clock that the test moves. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -30,13 +30,16 @@ type Invoice = { id: string; status: string; payment: Payment };
 let service: TestDaemon;
 let hooks: Server;
 let hookUrl: string;
-/** What the shop was told of the invoices of this test. */
-let received: { method: string; body: string }[];
+type Notice = { method: string; body: string };
+/** The shop's notices by the path of their test. */
+const notices = new Map<string, Notice[]>();
+/** Those of this test. */
+let received: Notice[];
 let tests = 0;
 
 beforeEach(() => {
   received = [];
-  tests++;
+  notices.set(`/paid/${++tests}`, received);
 });
 beforeAll(async () => {
   hooks = createServer((request, response) => {
@@ -45,7 +48,7 @@ beforeAll(async () => {
       body += chunk;
     });
     request.on('end', () => {
-      if (request.url === `/paid/${tests}`) received.push({ method: request.method ?? '', body });
+      notices.get(request.url ?? '')!.push({ method: request.method ?? '', body });
       response.end('ok');
     });
   });
@@ -58,6 +61,8 @@ afterAll(async () => {
   await service.stop();
   hooks.closeAllConnections();
   await new Promise((resolve) => hooks.close(resolve));
+  // each test has one invoice at most that is paid, and some are told of while a later one runs
+  expect([...notices].filter(([, { length }]) => length > 1)).toEqual([]);
 });
 
 const get = async (id: string): Promise<Invoice> => (await service.call<Invoice>('GET', `/invoice/${id}`)).body;
