@@ -13,10 +13,14 @@ const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['**/node_modu
 const isAlone = (path: string): boolean => ALONE.some((glob) => matchesGlob(path, glob));
 
 describe('test files that share a process', () => {
-  it('are not those that replace a module', () => {
-    const replacing = FILES.filter(({ text }) => /\bvi\.(?:mock|doMock)\(/.test(text)).map(({ path }) => path);
-    expect(replacing.length).toBeGreaterThan(5);
-    expect(replacing.filter((path) => !isAlone(path))).toEqual([]);
+  it.each([
+    ['replace a module', /\bvi\.(?:mock|doMock)\(/],
+    ['measure turns of the event loop', /\bturnsOf\(/],
+    ['measure memory', /\bprocess\.memoryUsage\(/],
+  ])('are not those that %s', (_, does) => {
+    const doing = FILES.filter(({ text }) => does.test(text)).map(({ path }) => path);
+    expect(doing).not.toEqual([]);
+    expect(doing.filter((path) => !isAlone(path))).toEqual([]);
   });
 
   it.each([
