@@ -135,7 +135,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
       });
       expect(await counted(adapter, id)).toEqual([]);
       expect(pair.book.paid(id)).toContainEqual({ units: 9n, height: null });
-      // whoever was caught is asked again, and who refused a proof
+      // nodes that were caught in a lie, or refused a proof, are asked again
       await restart();
       await isOnly(1n, id);
     });

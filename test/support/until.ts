@@ -1,6 +1,6 @@
 /** Waiting for a condition, with a limit. */
 
-/** Against what never comes: it says nothing of how fast anything must be. A machine that others use, too, takes minutes at times. */
+/** Ends a wait for something that never happens. It is no limit of speed: a busy machine takes minutes at times. */
 const WAIT_MS = 300_000;
 /** At first, and at last: what takes seconds is not looked at a hundred times, which costs more than what is waited for. */
 const LOOK_MS = 20;

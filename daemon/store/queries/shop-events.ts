@@ -58,8 +58,8 @@ export const lastWaiting = statement((p: { endpoint_id: number; subject: string 
 );
 
 /**
- * Has those of a subject that wait for another one wait for its time, too. Of an endpoint that takes nothing for a day, they would be
- * looked at whenever something is due.
+ * Puts off the later deliveries of a subject, which wait for this one, to its time. With an endpoint that takes nothing for a day, they
+ * would otherwise be looked at whenever something is due.
  */
 export const putOffBehind = statement((p: { id: number; endpoint_id: number; subject: string; due_at: number }) =>
   sqlite

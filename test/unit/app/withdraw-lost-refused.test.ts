@@ -1,4 +1,4 @@
-/** What takes the place of a lost machine's payment, and every node refuses: the alert names what the operator can do. */
+/** A payment in place of a lost machine's that every node refuses: the alert names what the operator can do. */
 import { describe, expect, it } from 'vitest';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
@@ -10,7 +10,7 @@ import { restored } from './restored-kit.ts';
 
 const COINS = FAMILIES.filter(({ hasCoins }) => hasCoins);
 
-/** What the alert about a transaction advises that every node refuses. */
+/** The advice of the alert about a transaction that every node refuses. */
 const adviceOf = (pay: PayBench): string | undefined =>
   pay
     .alerts()

@@ -1,4 +1,4 @@
-/** What blocks prove of payments, and how often the books are read for it at an address that thousands of payments reached. */
+/** Payments as their blocks prove them, and how often the books are read for it at an address that thousands of payments reached. */
 import { expect, it } from 'vitest';
 import type { ScriptList, StoredCoin } from '../../../daemon/chains/adapter.ts';
 import type { Endpoints } from '../../../daemon/chains/endpoints.ts';
@@ -37,7 +37,7 @@ it('refuses a payment of a stranger that is called a transfer of our own', async
     const topics = [TRANSFER, paddedAddress(hexOfScript(from)), paddedAddress(hexOfScript(target))];
     const log = { ...eventIn(5).log, topics, data: `0x${'9'.padStart(64, '0')}` };
     const receipt = { txid, succeeded: true, height, blockHash, fee: 1n, logs: [log] };
-    // who asks for the events may be anybody, and whoever is called the sender
+    // the node always names the tank as the sender; `sender` is the one who signed
     const sending = { txid, from: hexOfScript(tank), nonce: 0n, to: hexOfScript(target), value: 5n, transfer: null };
     const block: ProvedBlock = new Map([[txid, { receipt, sending, sender: () => hexOfScript(from) }]]);
     const teller: Partial<EvmEndpoint> = { provedBlock: async () => block };

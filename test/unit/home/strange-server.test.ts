@@ -51,7 +51,7 @@ async function pair() {
   return { ...server, folder, home, line, lines, wallet };
 }
 
-/** What a computer at home knows of a server that does not run for it. */
+/** The record of a server on a computer at home that runs no signer for it. */
 async function placeOfServer() {
   const { url, machines } = await serverIn('server');
   return readServer(await homeOf(url, (await machines.invite()).code));
