@@ -36,8 +36,8 @@ export interface WatchList {
 /** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
 
-/** The meaning of a credit's id. */
-export type MeantCredit = Pick<Credit, 'id' | 'targetId' | 'amount'>;
+/** The meaning of a credit's id, and the block in which it is. */
+export type MeantCredit = Pick<Credit, 'id' | 'targetId' | 'amount' | 'moved' | 'block'>;
 
 /** A coin as the store has it. A null block: the adapter reported no block for it. */
 export type StoredCoin = {

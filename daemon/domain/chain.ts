@@ -71,7 +71,10 @@ export type Credit = {
   maturity?: number;
   /** True for an output with an unlock time. It never counts. */
   locked?: boolean;
-  /** True on an account chain if an address of the same account sent it: a debit with the same id is `moved`. */
+  /**
+   * True on an account chain if an address of the same account sent it: a debit with the same id, but for a number behind, is `moved`. This
+   * never changes for an id.
+   */
   moved?: boolean;
 };
 
@@ -101,7 +104,7 @@ export type SpendSeen = {
 
 /**
  * `paid`: to others, and to addresses of other accounts. `fee`: to the network. `moved`: to an address of the same
- * account; there it arrives as a credit with the same id. `adopted`: no transaction; the operator took the chain's balance over.
+ * account; there it arrives as a credit with the same id, or with a number behind it. `adopted`: no transaction; the operator took the chain's balance over.
  */
 export type DebitKind = 'paid' | 'fee' | 'moved' | 'adopted';
 

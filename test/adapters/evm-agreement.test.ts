@@ -8,6 +8,7 @@ import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import { type Behaviour, EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
 import { EndpointPair } from './evm-controls.ts';
+import { testAccount } from './keys.ts';
 
 type Fields = { [key: string]: Json };
 const signal = () => AbortSignal.timeout(25_000);
@@ -156,6 +157,35 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
       expect(await counted(adapter, id)).toEqual([]);
       expect(pair.book.creditOf(id)).toMatchObject({ id: expect.stringMatching(/:0$/), amount: { units: COIN } });
       await isOnly(1n, id);
+    });
+
+    it.each([
+      ['while it runs', 0],
+      ['that were read long before the next start', LONG],
+    ])('of coins of a stranger, who is called an address of our own, in blocks %s', async (_, blocks) => {
+      const { adapter, address, id } = await watching();
+      const tank = await adapter.deriveAddress(testAccount, 1, 0);
+      pair.book.watch(tank);
+      const isOurs = (one: Json): Json => (one instanceof Object ? { ...one, from: tank.address.toLowerCase() } : one);
+      pair.second.behaviour = unproved({});
+      pair.scene.proxy.behaviour = unproved({
+        changed({ method }, result) {
+          if (method === 'eth_getTransactionByHash') return isOurs(result);
+          const block = result as { transactions: Json[] };
+          return method === 'eth_getBlockByHash' ? { ...block, transactions: block.transactions.map(isOurs) } : result;
+        },
+      });
+      await pair.scene.payCoins([{ address, units: 1n }]);
+      await pair.scene.anvil.mine();
+      expect(await counted(adapter, id)).toEqual([]);
+      expect(pair.book.creditOf(id)).toMatchObject({ id: expect.stringMatching(/:0$/), moved: true });
+      if (blocks > 0) await pair.adapter?.close();
+      if (blocks > 0) await pair.scene.anvil.mine(blocks);
+      pair.scene.proxy.behaviour = {};
+      if (blocks > 0) await restart();
+      await isOnly(1n, id);
+      expect(pair.book.creditOf(id)).toMatchObject({ id: expect.stringMatching(/:0:2$/) });
+      expect(pair.book.creditOf(id).moved ?? false).toBe(false);
     });
 
     it('of the coin, sent from inside a contract: no earlier money proves it, and no transaction beside it', async () => {

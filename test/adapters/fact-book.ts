@@ -152,20 +152,23 @@ export class FactBook implements ScriptList {
   }
 
   underId(id: string): MeantCredit[] {
-    return this.#meant.get(id) ?? [];
+    return (this.#meant.get(id) ?? []).map((one) => ({ ...one, block: this.credits.get(one.id)?.block ?? null }));
   }
 
   /** What an id means never changes. */
-  #keepMeaning({ id, targetId, amount }: MeantCredit): void {
+  #keepMeaning({ id, targetId, amount, moved = false }: MeantCredit): void {
     const [first, place] = id.split(':');
     const origin = `${first}:${place}`;
     const under = this.underId(origin);
     const known = under.find((one) => one.id === id);
     const isSame =
-      known?.targetId === targetId && known.amount.asset === amount.asset && known.amount.units === amount.units;
+      known?.targetId === targetId &&
+      known.amount.asset === amount.asset &&
+      known.amount.units === amount.units &&
+      known.moved === moved;
     // there may be thousands
-    if (known && !isSame) expect(known).toEqual({ id, targetId, amount });
-    if (!known) this.#meant.set(origin, [...under, { id, targetId, amount }]);
+    if (known && !isSame) expect(known).toMatchObject({ id, targetId, amount, moved });
+    if (!known) this.#meant.set(origin, [...under, { id, targetId, amount, moved, block: null }]);
   }
 
   pending(): StoredCoin[][] {

@@ -122,7 +122,13 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       const own = store.get(creditByOutpoint, { outpoint: id, chain_key });
       const numbered = { after: `${id}:`, to: `${id};`, chain_key, limit: NUMBERED_MAX };
       return [...(own ? [own] : []), ...store.all(creditsOfTransactionAfter, numbered)].map(
-        ({ outpoint, target_id, asset, units }) => ({ id: outpoint, targetId: target_id, amount: { asset, units } }),
+        ({ outpoint: id, target_id: targetId, asset, units, claim, block_height: height, block_hash: hash }) => ({
+          id,
+          targetId,
+          amount: { asset, units },
+          moved: claim === 'moved',
+          block: height === null || hash === null ? null : { height, hash },
+        }),
       );
     },
     pending: () => pendingCoins(store, chain_key),

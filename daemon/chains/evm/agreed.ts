@@ -10,7 +10,7 @@ import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Credit } from '../../domain/c
 import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
-import { placeOf } from './credit-ids.ts';
+import { idFor, originOf, placeOf } from './credit-ids.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
 import { type OutgoingReader, txidOf } from './outgoing.ts';
@@ -68,7 +68,8 @@ export class Agreed {
 
   /**
    * The credits of coins that are in no block by the books, as far as the endpoint has them in a block up to a height: they waited
-   * for agreement when the service ended, longer than the blocks of a checkpoint last.
+   * for agreement when the service ended, longer than the blocks of a checkpoint last. Another sender than theirs makes them another
+   * credit (`credit-ids.ts`).
    */
   async recovered(
     endpoint: EvmEndpoint,
@@ -86,10 +87,24 @@ export class Agreed {
     }
     const credits = coins.flatMap(({ outpoint: id, txid, targetId, asset, units }): Credit[] => {
       const header = headers.get(txid);
+      if (!header) return [];
       const amount = { asset, units };
-      const rest = { inputs: [], replaceable: true };
-      return header ? [{ id, txid, targetId, amount, block: idOf(header), blockTime: header.timeMs, ...rest }] : [];
+      const moved = this.#list.underId?.(originOf(id)).find((one) => one.id === id)?.moved ?? false;
+      const rest = { inputs: [], replaceable: true, ...(moved && { moved }) };
+      return [{ id, txid, targetId, amount, block: idOf(header), blockTime: header.timeMs, ...rest }];
     });
+    const found = await this.#having(endpoint, credits, signal);
+    const known = new Set(found.map(({ id }) => id));
+    const others = credits
+      .filter((one) => !known.has(one.id) && !isInside(one))
+      .map((one): Credit => ({ ...one, id: originOf(one.id), moved: !one.moved }))
+      .map((one) => ({ ...one, id: idFor(this.#list, one) }))
+      .filter(({ id }) => !known.has(id));
+    return [...found, ...(await this.#having(endpoint, others, signal))];
+  }
+
+  /** Those of some credits that the endpoint has. */
+  async #having(endpoint: EvmEndpoint, credits: readonly Credit[], signal: AbortSignal): Promise<Credit[]> {
     const there = await this.areThere(endpoint, credits, signal);
     return credits.filter((_, i) => there[i]);
   }
@@ -111,11 +126,11 @@ export class Agreed {
     const isOwn = (sender: string): boolean => isOfAccount(this.#list, sender, targetId);
     if (place === 0) {
       const sending = await endpoint.sending(txid, signal);
-      return sending?.to === address && sending.value === amount.units && (!moved || isOwn(sending.from));
+      return sending?.to === address && sending.value === amount.units && moved === isOwn(sending.from);
     }
     const log = receipt.logs[place - 1];
     const paid = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;
-    return paid?.recipient === address && paid.units === amount.units && (!moved || isOwn(paid.sender));
+    return paid?.recipient === address && paid.units === amount.units && moved === isOwn(paid.sender);
   }
 }
 

@@ -172,11 +172,11 @@ export class BlockProofs {
     const isOwn = (sender: string | null): boolean => isOfAccount(this.#parts.list, sender, targetId);
     if (place === 0) {
       const isThere = found.sending.to === address && found.sending.value === amount.units;
-      return isThere && (!moved || isOwn(found.sender()));
+      return isThere && moved === isOwn(found.sender());
     }
     const log = found.receipt.logs[place - 1];
     const paid = log && log.contract === this.#contracts.get(amount.asset) ? amountIn(log) : null;
-    return paid?.recipient === address && paid.units === amount.units && (!moved || isOwn(paid.sender));
+    return paid?.recipient === address && paid.units === amount.units && moved === isOwn(paid.sender);
   }
 }
 

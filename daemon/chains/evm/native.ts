@@ -373,7 +373,7 @@ export class NativeCoin {
       const viaTxid = await endpoint.payerInside(address, block, rest, signal);
       const amount = { asset: this.#asset, units: rest };
       // a part that an endpoint left out at first has an id of its own
-      const inside = idFor(this.#list, { id: `${block.hash}:${id}`, targetId: id, amount }, (one) =>
+      const inside = idFor(this.#list, { id: `${block.hash}:${id}`, targetId: id, amount, block }, (one) =>
         isKnown(one, block),
       );
       credits.push({ ...base, id: inside, txid: block.hash, block, ...(viaTxid !== null && { viaTxid }), amount });
@@ -381,8 +381,9 @@ export class NativeCoin {
     return credits;
   }
 
-  #directId(targetId: number, { txid, value }: OwnSending): string {
-    return idFor(this.#list, { id: `${txid}:0`, targetId, amount: { asset: this.#asset, units: value } });
+  #directId(targetId: number, { txid, from, value: units, block }: OwnSending): string {
+    const moved = isOfAccount(this.#list, from, targetId);
+    return idFor(this.#list, { id: `${txid}:0`, targetId, amount: { asset: this.#asset, units }, moved, block });
   }
 }
 

@@ -136,13 +136,13 @@ export class EvmWitnesses implements Witnesses {
 
   async #isThere(endpoint: EvmEndpoint, coin: StoredCoin, block: BlockId, signal: AbortSignal): Promise<boolean> {
     const { outpoint: id, txid, targetId, asset, units } = coin;
-    const rest = { inputs: [], replaceable: true };
-    const [isThere] = await this.#parts.agreed.areThere(
-      endpoint,
-      [{ id, txid, targetId, amount: { asset, units }, block, ...rest }],
-      signal,
-    );
-    return isThere === true;
+    const credit = { id, txid, targetId, amount: { asset, units }, block, inputs: [], replaceable: true };
+    // the books may have it from a time when its sender was not known to be our own
+    for (const moved of [false, true]) {
+      const [isThere] = await this.#parts.agreed.areThere(endpoint, [{ ...credit, moved }], signal);
+      if (isThere) return true;
+    }
+    return false;
   }
 }
 

@@ -262,11 +262,17 @@ it('an id means what it was first told to, also when that is gone, which the sou
   bench = await Bench.open('ETH');
   paid = await bench.invoice();
   const list = watchList(bench.app.store, bench.chain.key);
-  const told = (id: string, units: bigint) => ({ ...bench.credit(paid.targetId, units, null, { txid: 'x' }), id });
-  const all = [told('x:1', 5n), told('x:1:2', 6n), told('x:10', 7n)];
+  const told = (id: string, units: bigint, moved = false) => ({
+    ...bench.credit(paid.targetId, units, null, { txid: 'x' }),
+    id,
+    moved,
+  });
+  const all = [told('x:1', 5n), told('x:1:2', 5n, true), told('x:10', 7n)];
   expect(list.underId?.('x:1')).toEqual([]);
   await bench.tell({ credits: () => all });
-  const meant = all.map(({ id, targetId, amount }) => ({ id, targetId, amount })).slice(0, 2);
+  const meant = all
+    .map(({ id, targetId, amount, moved }) => ({ id, targetId, amount, moved, block: null }))
+    .slice(0, 2);
   expect(list.underId?.('x:1')).toEqual(meant);
   await bench.tell({ blocks: 1 });
   expect(bench.row('x:1').gone).toBe(true);

@@ -23,7 +23,7 @@ const eventIn = (height: number): Incoming => {
   };
 };
 
-it('refuses a payment of a stranger that is called a transfer of our own', async () => {
+it('refuses a payment of a stranger that is called a transfer of our own, and the opposite', async () => {
   const [target, tank, stranger] = [1, 2, 3].map((byte) => Buffer.alloc(20, byte)) as [Buffer, Buffer, Buffer];
   const list: Partial<ScriptList> = {
     coin: () => undefined,
@@ -32,8 +32,8 @@ it('refuses a payment of a stranger that is called a transfer of our own', async
     accountOf: () => 7,
   };
   const { txid, blockHash, height } = eventIn(5).log;
-  /** Whether coins and tokens that this address sent are taken for moved. */
-  const isTaken = async (from: Buffer): Promise<boolean[]> => {
+  /** Whether coins and tokens that this address sent are taken for what they are told to be. */
+  const isTaken = async (from: Buffer, moved: boolean): Promise<boolean[]> => {
     const topics = [TRANSFER, paddedAddress(hexOfScript(from)), paddedAddress(hexOfScript(target))];
     const log = { ...eventIn(5).log, topics, data: `0x${'9'.padStart(64, '0')}` };
     const receipt = { txid, succeeded: true, height, blockHash, fee: 1n, logs: [log] };
@@ -43,7 +43,7 @@ it('refuses a payment of a stranger that is called a transfer of our own', async
     const teller: Partial<EvmEndpoint> = { provedBlock: async () => block };
     const endpoints = { other: async () => undefined } as unknown as Endpoints<EvmEndpoint>;
     const proofs = new BlockProofs({ endpoints, list: list as ScriptList, tokens: [token!], log: () => {} });
-    const base = { txid, targetId: 1, block: { height, hash: blockHash }, inputs: [], moved: true, replaceable: true };
+    const base = { txid, targetId: 1, block: { height, hash: blockHash }, inputs: [], moved, replaceable: true };
     const coins: Credit = { ...base, id: `${txid}:0`, amount: { asset: 'ETH', units: 5n } };
     const tokens: Credit = { ...base, id: `${txid}:1`, amount: { asset: token!.asset, units: 9n } };
     const checked = [coins, tokens].map((one) =>
@@ -54,8 +54,10 @@ it('refuses a payment of a stranger that is called a transfer of our own', async
     );
     return Promise.all(checked);
   };
-  expect(await isTaken(tank)).toEqual([true, true]);
-  expect(await isTaken(stranger)).toEqual([false, false]);
+  expect(await isTaken(tank, true)).toEqual([true, true]);
+  expect(await isTaken(stranger, true)).toEqual([false, false]);
+  expect(await isTaken(tank, false)).toEqual([false, false]);
+  expect(await isTaken(stranger, false)).toEqual([true, true]);
 });
 
 it('reads its payments in the books once for all blocks of a step', async () => {

@@ -7,7 +7,9 @@ const meant = (id: string, units: bigint, targetId = 1): MeantCredit => ({
   id,
   targetId,
   amount: { asset: 'ETH', units },
+  block: null,
 });
+const block = { height: 9, hash: 'block' };
 const told = (books: readonly MeantCredit[], credit: MeantCredit, isTaken?: (id: string) => boolean): string =>
   idFor({ underId: (id) => books.filter((one) => originOf(one.id) === id) }, credit, isTaken);
 
@@ -19,6 +21,30 @@ it('has a number where the books have something else, which they keep', () => {
   expect(told(wrong, meant('tx:1', 9n, 2))).toBe('tx:1:2');
   expect(told([...wrong, meant('tx:1:2', 5n)], meant('tx:1', 5n))).toBe('tx:1:2');
   expect(told([...wrong, meant('tx:1:2', 8n)], meant('tx:1', 5n))).toBe('tx:1:3');
+});
+
+it('has a number where somebody named another sender, whichever of the two is our own', () => {
+  const moved = { ...meant('tx:1', 5n), moved: true };
+  expect(told([moved], moved)).toBe('tx:1');
+  expect(told([moved], { ...meant('tx:1', 5n), block })).toBe('tx:1:2');
+  expect(told([meant('tx:1', 5n)], { ...moved, block })).toBe('tx:1:2');
+  expect(told([meant('tx:1', 5n), { ...moved, id: 'tx:1:2' }], { ...moved, block })).toBe('tx:1:2');
+});
+
+it('is the one in the same block, although its sender is known to be our own only since then', () => {
+  const moved = { ...meant('tx:1', 5n), moved: true, block };
+  const stored = { ...meant('tx:1', 5n), block };
+  expect(told([stored], moved)).toBe('tx:1');
+  expect(
+    told(
+      [
+        { ...moved, block: null },
+        { ...stored, id: 'tx:1:2' },
+      ],
+      moved,
+    ),
+  ).toBe('tx:1:2');
+  expect(told([stored], { ...moved, block: { height: 9, hash: 'another' } })).toBe('tx:1:2');
 });
 
 it('stays the same once the books have forgotten what was wrong', () => {

@@ -54,7 +54,7 @@ function scene(count: number, funded: readonly number[]) {
     coinsOf: (id) => coins.filter(({ targetId }) => targetId === id),
     underId: (id) => {
       const units = stored.get(id);
-      return units === undefined ? [] : [{ id, targetId: 1, amount: { asset: 'ETH' as const, units } }];
+      return units === undefined ? [] : [{ id, targetId: 1, amount: { asset: 'ETH' as const, units }, block: null }];
     },
     debitsAt: () => [],
     holders: () => holders,
