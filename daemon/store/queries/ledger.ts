@@ -6,11 +6,11 @@ import type { CreditRow } from './credits.ts';
 /**
  * Whether a credit moved within an account: its transaction took it from the same account. On a coin chain it is at a
  * change address, and the debit has the reference that `app/books/entries.ts` gives it. An account chain reports the
- * credit and the debit with the same reference.
+ * credit and the debit with the same reference, behind which the credit's may have a number: "txid:1:2" is "txid:1".
  */
 export const moved = sql<number>`(exists (
   select 1 from debit
-  where (debit.ref = credit.outpoint
+  where (debit.ref in (credit.outpoint, rtrim(rtrim(credit.outpoint, '0123456789'), ':'))
       or target.branch = 1 and debit.ref = credit.txid || ':moved:' || credit.account_id || ':' || credit.asset)
     and debit.chain_key = credit.chain_key and debit.kind = 'moved'))`;
 

@@ -94,37 +94,40 @@ describe('what left an account', () => {
     expect([bench.balance('USDT_ERC20'), bench.balance('ETH')]).toEqual([50n * DOLLAR, 2n * ETHER]);
   });
 
-  it('is neither received nor paid where it was only moved to an address of the same account', async () => {
-    await paying();
-    const { accountId } = bench;
-    const tank = { account_id: accountId, chain_key: bench.chain.key, branch: 1, idx: 0, invoice_id: null };
-    const targetId = await bench.app.store.write(
-      (tx) => tx.run(insertTarget, { ...tank, script: Buffer.from('tank'), address: 'tank' }).id,
-    );
-    const sweep = (back: number | null) => ({
-      debits: () => [
-        { ...debit('s', 'moved', 'USDT_ERC20', 50n * DOLLAR, back), id: 's:0' },
-        debit('s', 'fee', 'ETH', ETHER / 100n, back),
-      ],
-      credits: () => [credit('s', 'USDT_ERC20', 50n * DOLLAR, back, targetId)],
-    });
-    await bench.tell({ blocks: 1, ...sweep(0) });
-    expect([bench.balance('USDT_ERC20'), bench.balance('ETH')]).toEqual([50n * DOLLAR, 2n * ETHER - ETHER / 100n]);
-    expect(exported('receipts').map(({ tx_id }) => tx_id)).toEqual(['d', 'g']);
-    expect(exported('spends')).toMatchObject([{ kind: 'fee', crypto: 'ETH' }]);
-    const { lines } = await reconcile(bench.app, bench.chain, new AbortController().signal);
-    expect(lines).toEqual([
-      { asset: 'USDT_ERC20', received: 50n * DOLLAR, paidOut: 0n, fees: 0n, adopted: 0n, held: 50n * DOLLAR },
-      {
-        asset: 'ETH',
-        received: 2n * ETHER,
-        paidOut: 0n,
-        fees: ETHER / 100n,
-        adopted: 0n,
-        held: 2n * ETHER - ETHER / 100n,
-      },
-    ]);
-  });
+  it.each(['s:0', 's:0:2'])(
+    'is neither received nor paid where it was only moved to an address of the same account, as %s',
+    async (id) => {
+      await paying();
+      const { accountId } = bench;
+      const tank = { account_id: accountId, chain_key: bench.chain.key, branch: 1, idx: 0, invoice_id: null };
+      const targetId = await bench.app.store.write(
+        (tx) => tx.run(insertTarget, { ...tank, script: Buffer.from('tank'), address: 'tank' }).id,
+      );
+      const sweep = (back: number | null) => ({
+        debits: () => [
+          { ...debit('s', 'moved', 'USDT_ERC20', 50n * DOLLAR, back), id: 's:0' },
+          debit('s', 'fee', 'ETH', ETHER / 100n, back),
+        ],
+        credits: () => [{ ...credit('s', 'USDT_ERC20', 50n * DOLLAR, back, targetId), id, moved: true }],
+      });
+      await bench.tell({ blocks: 1, ...sweep(0) });
+      expect([bench.balance('USDT_ERC20'), bench.balance('ETH')]).toEqual([50n * DOLLAR, 2n * ETHER - ETHER / 100n]);
+      expect(exported('receipts').map(({ tx_id }) => tx_id)).toEqual(['d', 'g']);
+      expect(exported('spends')).toMatchObject([{ kind: 'fee', crypto: 'ETH' }]);
+      const { lines } = await reconcile(bench.app, bench.chain, new AbortController().signal);
+      expect(lines).toEqual([
+        { asset: 'USDT_ERC20', received: 50n * DOLLAR, paidOut: 0n, fees: 0n, adopted: 0n, held: 50n * DOLLAR },
+        {
+          asset: 'ETH',
+          received: 2n * ETHER,
+          paidOut: 0n,
+          fees: ETHER / 100n,
+          adopted: 0n,
+          held: 2n * ETHER - ETHER / 100n,
+        },
+      ]);
+    },
+  );
 });
 
 describe('what used a conflict key that is no coin', () => {
