@@ -17,7 +17,10 @@ import type { Endpoint, Endpoints } from './endpoints.ts';
 const ASK_MS = 5_000;
 /** Others are silent for so long before one endpoint's word counts about a small fact without a proof. */
 const ALONE_AFTER_MS = 120_000;
-/** A limit above a flood of small payments for a large invoice, or of such without a proof: all wait while no other operator answers. */
+/**
+ * A limit above a flood of small payments for a large invoice, or of such without a proof: all wait while no other operator answers. Of
+ * one endpoint, so that what it invents keeps nobody else's payments back.
+ */
 const HELD_MAX = 20_000;
 const RETRY_SECONDS = 60;
 
@@ -61,6 +64,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #isStored: IsStored<F>;
   readonly #isProved: (fact: F) => boolean;
   readonly #held = new Map<string, PendingFact<E, F>>();
+  /** Since when facts wait that were too many in the last step. */
+  #refused = new Map<string, number>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -126,21 +131,32 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
         }
         const before = this.#held.get(id);
         if (!before) fresh.push(id);
-        const sinceMs = before?.sinceMs ?? performance.now();
+        // others that denied it were not silent
+        const waitsMs = before?.isDenied ? undefined : (before?.sinceMs ?? this.#refused.get(id));
+        const sinceMs = waitsMs ?? performance.now();
         this.#held.set(id, { fact, teller, isLarge, sinceMs, isAgreed: false, isDenied: false, isOld: false });
       }
     }
     if (this.#waiting() > 0) await this.#ask(signal);
-    if (this.#waiting() > HELD_MAX) {
-      // the step is made again
-      for (const id of fresh) this.#held.delete(id);
-      throw new Unavailable('Too many payments wait for an endpoint of another operator', RETRY_SECONDS);
-    }
+    this.#needRoom(fresh);
     for (const [id, { fact, isAgreed }] of this.#held) {
       if (isAgreed) told.set(id, fact);
       else if (!told.has(id)) told.set(id, { ...fact, block: null });
     }
     return [...told.values()];
+  }
+
+  /** Forgets the facts that a step brought if its endpoint has too many: the step is made again. */
+  #needRoom(fresh: readonly string[]): void {
+    this.#refused = new Map();
+    const mine = fresh.flatMap((id) => this.#held.get(id) ?? []);
+    const isFull = (teller: E): boolean => this.waitingOf(teller).length > HELD_MAX;
+    if (![...new Set(mine.map(({ teller }) => teller))].some(isFull)) return;
+    for (const { fact, sinceMs, isDenied } of mine) {
+      if (!isDenied) this.#refused.set(fact.id, sinceMs);
+      this.#held.delete(fact.id);
+    }
+    throw new Unavailable('Too many payments wait for an endpoint of another operator', RETRY_SECONDS);
   }
 
   #waiting(): number {

@@ -17,7 +17,11 @@ const heights = (facts: Fact[]) => facts.map((one) => [one.amount.units, one.blo
 
 /** Two operators' endpoints, of which the second knows the blocks of `known`. Amounts from 100 on need both. */
 function agreeing(known: Set<string>) {
-  const open = (url: string): Endpoint => ({ name: url, identify: async () => {}, close: () => {} });
+  const opened: Endpoint[] = [];
+  const open = (url: string): Endpoint => {
+    opened.push({ name: url, identify: async () => {}, close: () => {} });
+    return opened.at(-1)!;
+  };
   const endpoints = new Endpoints('a setting', ['http://one.example', 'http://two.example'], open, () => {});
   const isNeeded = (facts: readonly { units: bigint }[]) => facts.some(({ units }) => units >= 100n);
   const stored = new Set<string>();
@@ -26,9 +30,9 @@ function agreeing(known: Set<string>) {
     isStored: ({ id }) => stored.has(id),
     isProved: (one) => one.block?.height !== 3,
   });
-  const judge = async (facts: Fact[], checkpoint = [block(8), block(9)]) =>
-    heights(await agreement.judge([{ facts, teller: endpoints.asked }], checkpoint, signal));
-  return { judge, stored };
+  const judge = async (facts: Fact[], checkpoint = [block(8), block(9)], teller = endpoints.asked) =>
+    heights(await agreement.judge([{ facts, teller }], checkpoint, signal));
+  return { judge, stored, another: () => opened.at(-1) };
 }
 
 it('reports what is large as unconfirmed until another operator has its block, and then until it is stored', async () => {
@@ -76,6 +80,17 @@ it('counts nothing small without a proof by one word, however much else waits', 
   await expect(judge([{ ...fact(60n, 3), id: 'one more' }])).rejects.toThrow('Too many payments wait');
   // what a block proves needs nobody
   expect((await judge([fact(70n, 9)]))[0]).toEqual([70n, 9]);
+});
+
+it('is not kept by the flood of one endpoint from what another one tells', async () => {
+  const known = new Set<string>();
+  const { judge, another } = agreeing(known);
+  await judge(Array.from({ length: 20_000 }, (_, i) => ({ ...fact(50n, 3), id: `${i}` })));
+  await expect(judge([fact(100n, 8)])).rejects.toThrow('Too many payments wait');
+  const next = await judge([fact(100n, 9)], undefined, another());
+  expect(next).toHaveLength(20_001);
+  known.add('block 9');
+  expect(await judge([], undefined, another())).toContainEqual([100n, 9]);
 });
 
 it('forgets a block that left the chain, but none because the past is read meanwhile', async () => {
@@ -157,7 +172,8 @@ it('believes an earlier statement that its teller repeats', async () => {
   expect(await judge([])).toEqual([[100n, 9]]);
 });
 
-it('takes a small fact without a proof from one alone only after two minutes in which no other operator answered', async () => {
+/** Two operators' endpoints, of which the second may be silent, and has what is in `known`. Amounts from 10 on need it. */
+function watched() {
   const silent = { isSilent: false };
   const open = (url: string): Endpoint => ({
     name: url,
@@ -176,6 +192,11 @@ it('takes a small fact without a proof from one alone only after two minutes in 
   });
   const judge = async (facts: Fact[]) =>
     heights(await agreement.judge([{ facts, teller }], [block(8), block(9)], signal));
+  return { judge, silent, known };
+}
+
+it('takes a small fact without a proof from one alone only after two minutes in which no other operator answered', async () => {
+  const { judge, silent, known } = watched();
   const [proved, small, denied, large] = [5n, 20n, 30n, 100n].map((units) => fact(units, 9)) as [
     Fact,
     Fact,
@@ -210,5 +231,32 @@ it('takes a small fact without a proof from one alone only after two minutes in 
     [30n, 9],
     [20n, 9],
   ]);
+  clock.mockRestore();
+});
+
+it('takes nothing from one alone at once that it repeats after another operator denied it', async () => {
+  const { judge, silent } = watched();
+  const lie = fact(20n, 9);
+  expect(await judge([lie])).toEqual([[20n, null]]);
+  silent.isSilent = true;
+  const now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 200_000);
+  expect(await judge([lie])).toEqual([[20n, null]]);
+  clock.mockRestore();
+});
+
+it('takes a flood of small facts after two minutes, too, although the step is made again until then', async () => {
+  const { judge, silent } = watched();
+  silent.isSilent = true;
+  const flood = Array.from({ length: 20_001 }, (_, i) => ({ ...fact(20n, 9), id: `${i}` }));
+  const now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  await expect(judge(flood)).rejects.toThrow('Too many payments wait');
+  clock.mockImplementation(() => now + 110_000);
+  await expect(judge(flood)).rejects.toThrow('Too many payments wait');
+  clock.mockImplementation(() => now + 130_000);
+  const counted = await judge(flood);
+  expect(counted).toHaveLength(20_001);
+  expect(counted.every(([, height]) => height === 9)).toBe(true);
   clock.mockRestore();
 });
