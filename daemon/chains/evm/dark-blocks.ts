@@ -3,13 +3,15 @@
  * the newest 128. Their transactions are read instead, oldest first, and tell of direct transfers.
  */
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { changed, idOf } from '../checkpoint.ts';
 import type { Pause } from '../slices.ts';
 import type { Sending } from './answers.ts';
 import type { EvmEndpoint } from './endpoint.ts';
+import { BLOCK_MS } from './params.ts';
 
 /** Blocks that are read for one address: an hour of BNB Smart Chain. An invoice that was open before them ended by then. */
-const BLOCKS_MAX = 5_000;
+const BLOCKS_MAX = MS_PER_HOUR / BLOCK_MS.BSC;
 /** Blocks that are asked for together, each with all its transactions. */
 const PAGE = 20;
 

@@ -9,7 +9,7 @@ import { type Incoming, isTooMuch, type Transfers } from './transfers.ts';
 
 const ADDRESSES_MAX = 50;
 const WINDOW_BLOCKS = 5_000;
-/** Below the tip: nine days of BNB Smart Chain, five months of Ethereum. */
+/** Below the tip: five days of BNB Smart Chain, five months of Ethereum. */
 const BLOCKS_BACK_MAX = 1_000_000;
 
 export type Range = { from: number; to: number };
