@@ -574,9 +574,9 @@ describe('an outage of all servers', () => {
     for (const stub of stubs) await stub.close();
     await until(() => set.ready().length === 0, 'all to be gone');
     // as after many tries: the next one is a minute away
-    for (const server of set.servers) server.failures = 8;
+    for (const server of set.servers) server.retries.failures = 8;
     await until(
-      () => set.servers.every(({ state, failures }) => failures === 9 && state === 'waiting'),
+      () => set.servers.every(({ state, retries }) => retries.failures === 9 && state === 'waiting'),
       'a try of each',
     );
     for (const stub of stubs) await stub.listen();
@@ -590,8 +590,11 @@ describe('an outage of all servers', () => {
     const set = await clientSetOf([stub], false);
     await stub.close();
     await until(() => set.ready().length === 0, 'it to be gone');
-    for (const server of set.servers) server.failures = 8;
-    await until(() => set.servers.every(({ state, failures }) => failures === 9 && state === 'waiting'), 'a try');
+    for (const server of set.servers) server.retries.failures = 8;
+    await until(
+      () => set.servers.every(({ state, retries }) => retries.failures === 9 && state === 'waiting'),
+      'a try',
+    );
     await stub.listen();
     const now = performance.now.bind(performance);
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 20_000);

@@ -8,6 +8,7 @@ import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types
 import { HistoryReader } from '../../../daemon/chains/utxo/electrum/histories/reader.ts';
 import type { Script, Scripts } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import { TRANSACTIONS_MAX, UnstoredTransactions } from '../../../daemon/chains/utxo/electrum/histories/unstored.ts';
+import { Doubts } from '../../../daemon/chains/utxo/electrum/servers/doubts.ts';
 import { ConnectionLost, Misbehaved, ServerRefusal } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
 import type { Server, Tip } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
 import type { MatchResult } from '../../../daemon/chains/utxo/match.ts';
@@ -56,14 +57,15 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** Reads the history of one of our scripts from a server, and tells what is known then. */
+/** Reads the history of one of our scripts from a server, and tells what is known then. `isMoved`: from another one each time. */
 async function told(
   history: { txid: string; height: number }[],
   over: Partial<Server> = {},
   id = TARGET,
   times = 1,
+  isMoved = false,
 ): Promise<MatchResult> {
-  const server = {
+  const serverOf = () => ({
     statuses: new Map([[`hash ${id}`, 'status']]),
     tip: { height: 10 },
     isOrdered: false,
@@ -72,8 +74,10 @@ async function told(
     merkle: async () => ({ branch: [COINBASE], position: 1 }),
     caught: (reason: string) => new Misbehaved(reason),
     leave: (reason: string) => new ConnectionLost(reason),
+    doubts: new Doubts(DOUBTED_MS - 1),
     ...over,
-  } as unknown as Server;
+  });
+  const first = serverOf();
   const reader = new HistoryReader({
     chain: 'BTC',
     list,
@@ -85,7 +89,8 @@ async function told(
   });
   const watched = { id, hash: `hash ${id}`, txids: [], news: 0, touches: 0 } as unknown as Script;
   for (let i = 0; i < times; i++) {
-    await reader.take(server, watched, { height: 10 } as Tip);
+    const server = isMoved ? serverOf() : first;
+    await reader.take(server as unknown as Server, watched, { height: 10 } as Tip);
     const now = performance.now() + DOUBTED_MS;
     vi.spyOn(performance, 'now').mockReturnValue(now);
   }
@@ -166,4 +171,10 @@ it.each([
 it('a server that names a block above its own tip for a while is a liar', async () => {
   const history = [{ txid: parent.txid, height: 11 }];
   await expect(told(history, {}, TARGET, 2)).rejects.toBeInstanceOf(Misbehaved);
+});
+
+it('a server is not blamed for what the one before did not give', async () => {
+  const history = [{ txid: parent.txid, height: HEIGHT }];
+  const over = { transaction: () => Promise.reject(new ServerRefusal(2, 'daemon busy')) };
+  expect(await told(history, over, TARGET, 3, true)).toEqual({ credits: [], spends: [] });
 });

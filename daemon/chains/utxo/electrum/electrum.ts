@@ -232,7 +232,7 @@ export class ElectrumAdapter implements ChainAdapter {
         behind: Number.isFinite(behind) ? behind : null,
         latencyMs: server.latencyMs === null ? null : Math.round(server.latencyMs),
         watched: server.statuses.size,
-        failures: server.failures,
+        failures: server.retries.failures,
         slowed: server.state === 'ready' && server.pace.isSlowed,
       };
     });
@@ -373,7 +373,8 @@ export class ElectrumAdapter implements ChainAdapter {
       if (primary?.state === 'ready') return primary;
       // a server that failed again is not waited for, so that a frozen one is noticed within seconds
       const hopeful = servers.some(
-        ({ state, failures }) => failures < 2 && (state === 'connecting' || (state === 'idle' && failures === 0)),
+        ({ state, retries: { failures } }) =>
+          failures < 2 && (state === 'connecting' || (state === 'idle' && failures === 0)),
       );
       if (!hopeful || performance.now() > deadline)
         throw new Unavailable(this.#whyNone() ?? this.#setting, RETRY_SECONDS);

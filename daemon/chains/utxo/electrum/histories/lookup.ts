@@ -17,8 +17,6 @@ import { scriptHashOf } from './scripts.ts';
 
 /** Entries of one history that are looked at: its oldest one pays the script. */
 const ENTRIES_READ_MAX = 20;
-/** How long a server may name transactions that it does not prove, for example during a reorganisation. */
-const DOUBT_MS_MAX = 10_000;
 const RETRY_SECONDS = 2;
 
 type Parts = { set: ServerSet; headerSync: HeaderSync; reader: HistoryReader };
@@ -29,7 +27,6 @@ type Answers = Map<string, { isUsed: boolean; silent: Set<string> }>;
 export class Lookup {
   readonly #parts: Parts;
   #answers: Answers = new Map();
-  readonly #doubtfulSinceMs = new WeakMap<Server, Map<string, number>>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -90,10 +87,12 @@ export class Lookup {
       if (isTooLong(error)) return 'paid' as const;
       throw error;
     });
-    if (found === 'paid') return true;
-    if (found !== null) throw this.#doubt(server, hash, found.unproved);
-    this.#doubtfulSinceMs.get(server)?.delete(hash);
-    return false;
+    if (found === 'paid' || found === null) {
+      server.doubts.end(hash);
+      return found !== null;
+    }
+    if (!server.doubts.isLong(hash)) throw new ServerRefusal(0, `it does not prove transaction ${found.unproved}`);
+    throw server.leave(`it does not show transaction ${found.unproved}, which it names`);
   }
 
   /** `unproved`: a transaction that the server does not prove now; null: there is none, and no payment either. */
@@ -106,16 +105,5 @@ export class Lookup {
       if (paid === 'unknown') unproved ??= entry.txid;
     }
     return unproved === null ? null : { unproved };
-  }
-
-  #doubt(server: Server, hash: string, txid: string): Error {
-    const since = this.#doubtfulSinceMs.get(server) ?? new Map<string, number>();
-    this.#doubtfulSinceMs.set(server, since);
-    const now = performance.now();
-    const sinceMs = since.get(hash) ?? now;
-    since.set(hash, sinceMs);
-    if (now - sinceMs < DOUBT_MS_MAX) return new ServerRefusal(0, `it does not prove transaction ${txid}`);
-    since.delete(hash);
-    return server.caught(`it names transaction ${txid} in a history, and does not prove it`);
   }
 }

@@ -29,8 +29,8 @@ import type { UnstoredTransaction, UnstoredTransactions } from './unstored.ts';
 const FETCHED_AT_ONCE = 8;
 /** The largest unconfirmed transaction that nodes relay, in bytes. A larger one is read once it is in a block. */
 const UNCONFIRMED_BYTES_MAX = 400_000;
-/** How long a server may fail to prove a transaction's block, for example after a reorganisation. */
-const DOUBT_MS_MAX = 10_000;
+/** How long a server's history may contradict the status that it announced. */
+const CONTRADICTED_MS_MAX = 10_000;
 /** Entries of a history that are hashed in one turn of the event loop. */
 const HASHED_PER_TURN_MAX = 2_000;
 /** The id in an outpoint, in hex. */
@@ -163,7 +163,7 @@ export class HistoryReader {
     if (entries.filter(({ height }) => height <= 0).length > 1 && !server.isOrdered) return told;
     const now = performance.now();
     script.contradictedSinceMs ||= now;
-    if (now - script.contradictedSinceMs < DOUBT_MS_MAX) return undefined;
+    if (now - script.contradictedSinceMs < CONTRADICTED_MS_MAX) return undefined;
     script.contradictedSinceMs = 0;
     return told;
   }
@@ -208,13 +208,10 @@ export class HistoryReader {
 
   #judge(server: Server, script: Script, failed: readonly Failed[]): Outcome {
     if (failed.length === 0) {
-      script.doubtfulSinceMs = 0;
+      server.doubts.end(script.hash);
       return 'whole';
     }
-    const now = performance.now();
-    script.doubtfulSinceMs ||= now;
-    if (now - script.doubtfulSinceMs < DOUBT_MS_MAX) return 'open';
-    script.doubtfulSinceMs = 0;
+    if (!server.doubts.isLong(script.hash)) return 'open';
     const { txid, height, lie } = failed.find((one) => one.lie !== null) ?? (failed[0] as Failed);
     const what = `transaction ${txid} (height ${height}), which`;
     throw lie === null ? server.leave(`it does not show ${what} it names`) : server.caught(`it names ${what} ${lie}`);

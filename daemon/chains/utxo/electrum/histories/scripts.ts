@@ -43,8 +43,6 @@ export type Script = {
   txids: readonly string[];
   /** The last refresh in which it was listed. */
   listed: number;
-  /** Since when its history cannot be proved, or 0. */
-  doubtfulSinceMs: number;
 };
 
 /** The script's name in the protocol: SHA-256 in hex, in reversed byte order. */
@@ -199,7 +197,6 @@ export class Scripts {
       top: 0,
       txids: [],
       listed: this.#refreshes,
-      doubtfulSinceMs: 0,
     };
     this.#byId.set(id, added);
     this.#byHash.set(added.hash, added);

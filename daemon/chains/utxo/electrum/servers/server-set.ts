@@ -143,7 +143,8 @@ export class ServerSet {
         server.operator !== present.operator &&
         this.#options.behind(server) === 0 &&
         server.statuses.size >= watchedMin &&
-        !server.pace.isSlowed,
+        !server.pace.isSlowed &&
+        server.retries.leaves === 0,
     );
     const next = able[Math.floor(Math.random() * able.length)];
     if (!next) return false;
@@ -159,7 +160,9 @@ export class ServerSet {
   }
 
   #cost(server: Server): number {
-    return (server.latencyMs ?? LATENCY_MS_UNKNOWN) + server.failures * FAILURE_MS + (this.#luck.get(server) ?? 0);
+    return (
+      (server.latencyMs ?? LATENCY_MS_UNKNOWN) + server.retries.failures * FAILURE_MS + (this.#luck.get(server) ?? 0)
+    );
   }
 
   /**
@@ -168,14 +171,14 @@ export class ServerSet {
    */
   #endOutage(): void {
     if (this.ready().length > 1) return;
-    for (const server of this.servers) server.retryWithin(0);
+    for (const server of this.servers) server.retries.within(0);
   }
 
   /** Keeps as many servers connected as there should be. */
   #tend(): void {
     if (this.#closed) return;
     const busy = this.servers.filter(({ state }) => state === 'ready' || state === 'connecting');
-    if (busy.length === 0) for (const server of this.servers) server.retryWithin(NONE_MS_MAX);
+    if (busy.length === 0) for (const server of this.servers) server.retries.within(NONE_MS_MAX);
     const idle = this.servers.filter(({ state }) => state === 'idle').sort((a, b) => this.#cost(a) - this.#cost(b));
     while (busy.length < CONNECTIONS_MAX && idle.length > 0) {
       const ofOthers = idle.findIndex(({ operator }) => busy.every((one) => one.operator !== operator));

@@ -4,31 +4,26 @@
  *
  * Invariant: a server that misbehaved is dropped before its statements are used.
  */
-import { MS_PER_HOUR } from '../../../../domain/time.ts';
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { HEADER_BYTES } from '../headers/header.ts';
 import * as answers from './answers.ts';
 import { Connection, type Timeouts } from './connection.ts';
+import { Doubts } from './doubts.ts';
 import type { Endpoint } from './endpoint.ts';
 import { operatorOf } from './endpoint.ts';
 import { Between, ConnectionLost, isCostly, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
 import { type Haste, Pace } from './pace.ts';
 import type { Pins } from './pins.ts';
+import { Retries } from './retries.ts';
 
-const RETRY_MS_MIN = 500;
-const RETRY_MS_MAX = 60_000;
-const DOUBLINGS_MAX = 10;
-const JITTER = 0.3;
-/** A connection of this duration clears earlier failures. */
-const STABLE_MS = 30_000;
-/** How long a public server that misbehaved is not used. */
-const DROPPED_MS = MS_PER_HOUR;
 /** Calls whose answers may have any length. Others cannot make an answer too long. */
 const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
 /** How long a history may name a transaction in a block and once more without one. */
 const BETWEEN_MS_MAX = 60_000;
-/** More addresses than one block pays. */
-const BETWEEN_SCRIPTS_MAX = 20_000;
+/** How long a server may name a transaction that it does not show, for example during a reorganisation or while its node is busy. */
+const DOUBTED_MS_MAX = 10_000;
+/** A server that was left so often within an hour is told of. */
+const LEAVES_MAX = 5;
 /** The weight of the newest answer in the running mean of latencies. */
 const LATENCY_WEIGHT = 0.2;
 /** How often a status that changes during its request is requested again; the next announcement covers the rest. */
@@ -43,7 +38,7 @@ export type ServerEvents = {
   onStatus(server: Server, scriptHash: string): void;
   onReady(server: Server): void;
   onGone(server: Server): void;
-  /** Called when the server misbehaved. `reason`: its fault. */
+  /** Called when the server misbehaved, or was left again and again. `reason`: its fault. */
   onDropped(server: Server, reason: string): void;
 };
 
@@ -72,35 +67,31 @@ export class Server {
   readonly pace = new Pace();
   /** Running mean; null before the first answer. */
   latencyMs: number | null = null;
-  failures = 0;
+  readonly retries: Retries;
   /** Why it is not connected, for the operator. */
   error: string | null = null;
   readonly #options: ServerOptions;
   /** Subscriptions being requested: the number of requests under way, and of announcements since. */
   readonly #joining = new Map<string, { news: number; asking: number }>();
-  /** Scripts of whose history a transaction is named in a block and once more without one, and since when. */
-  readonly #between = new Map<string, number>();
+  /** Scripts of whose history a transaction is named in a block and once more without one. */
+  readonly #between = new Doubts(BETWEEN_MS_MAX);
+  /** Scripts of whose history this connection names transactions that it does not show. */
+  readonly doubts = new Doubts(DOUBTED_MS_MAX);
   /** Subscriptions being ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   #connection: Connection | null = null;
   #connecting: AbortController | null = null;
-  #readyAtMs = 0;
-  #failedAtMs = 0;
-  #retryAtMs = 0;
-  #droppedUntilMs = 0;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.name = options.endpoint.name;
     this.operator = operatorOf(options.endpoint);
+    this.retries = new Retries(options.own ? options.timeouts.ownRetryMs : null);
   }
 
   get state(): ServerState {
     if (this.#connection) return 'ready';
-    if (this.#connecting) return 'connecting';
-    const now = performance.now();
-    if (now < this.#droppedUntilMs) return 'dropped';
-    return now < this.#retryAtMs ? 'waiting' : 'idle';
+    return this.#connecting ? 'connecting' : this.retries.state;
   }
 
   /** Its software and protocol version; null while it is not connected. */
@@ -140,7 +131,8 @@ export class Server {
       stop.signal.throwIfAborted();
       this.#connection = connection;
       this.#connecting = null;
-      this.#readyAtMs = performance.now();
+      this.doubts.clear();
+      this.retries.ready();
       this.error = null;
       this.#options.events.onReady(this);
     } catch (error) {
@@ -149,11 +141,6 @@ export class Server {
       if (stop.signal.aborted) return;
       this.#failed(asFault(error));
     }
-  }
-
-  /** Shortens the wait after failures to so long after the last one, unless it misbehaved. */
-  retryWithin(ms: number): void {
-    this.#retryAtMs = Math.min(this.#retryAtMs, this.#failedAtMs + ms);
   }
 
   /** Disconnects for a while. `reason`: the server's fault, if any. */
@@ -174,10 +161,20 @@ export class Server {
     return error;
   }
 
-  /** Leaves the server until it is tried again, as it does not give what it names: its node may be busy. Returns the error to throw. */
+  /**
+   * Leaves the server until it is tried again, as it does not give what it names: its node may be busy. One that is left again and again
+   * is told of, and not dropped: where all nodes of a chain are busy, no payment would be seen. Returns the error to throw.
+   */
   leave(reason: string): ConnectionLost {
     const error = new ConnectionLost(reason);
-    if (this.#connection) this.#ended(error);
+    if (!this.#connection) return error;
+    this.retries.left();
+    this.#ended(error);
+    const times = this.retries.leaves;
+    if (times >= LEAVES_MAX) {
+      const told = `it was left ${times} times within an hour, the last time because ${reason}`;
+      this.#options.events.onDropped(this, told);
+    }
     return error;
   }
 
@@ -241,7 +238,7 @@ export class Server {
     const asked = this.#paced(haste, 'blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
     return asked.then(
       (history) => {
-        this.#between.delete(scriptHash);
+        this.#between.end(scriptHash);
         return history;
       },
       (error: unknown) => {
@@ -252,10 +249,7 @@ export class Server {
 
   /** The error to throw: a server that stays between two states is as bad as one that lies. */
   #isBetween(scriptHash: string, error: Between): Between | Misbehaved {
-    const now = performance.now();
-    const sinceMs = this.#between.get(scriptHash) ?? now;
-    this.#between.set(scriptHash, sinceMs);
-    if (now - sinceMs < BETWEEN_MS_MAX && this.#between.size <= BETWEEN_SCRIPTS_MAX) return error;
+    if (!this.#between.isLong(scriptHash)) return error;
     return this.caught(`${error.message}, and has not ended that within a minute`);
   }
 
@@ -362,19 +356,10 @@ export class Server {
   }
 
   #failed(error: ConnectionLost | Misbehaved): void {
-    const now = performance.now();
     this.error = error.message;
-    if (this.#readyAtMs > 0 && now - this.#readyAtMs > STABLE_MS) this.failures = 0;
-    this.#readyAtMs = 0;
-    const { own, timeouts } = this.#options;
-    const delayMsMax = own ? timeouts.ownRetryMs : RETRY_MS_MAX;
-    const delayMs = Math.min(delayMsMax, RETRY_MS_MIN * 2 ** Math.min(this.failures, DOUBLINGS_MAX));
-    this.failures++;
-    this.#failedAtMs = now;
-    this.#retryAtMs = now + delayMs * (1 + JITTER * (2 * Math.random() - 1));
-    if (!(error instanceof Misbehaved)) return;
-    this.#droppedUntilMs = now + (own ? timeouts.ownRetryMs : DROPPED_MS);
-    this.#options.events.onDropped(this, error.message);
+    const isLie = error instanceof Misbehaved;
+    this.retries.failed(isLie);
+    if (isLie) this.#options.events.onDropped(this, error.message);
   }
 }
 
