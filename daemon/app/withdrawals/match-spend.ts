@@ -34,13 +34,10 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { coinAt } from './coins.ts';
+import { recipients, setsOf } from './hidden-sets.ts';
 import { applyEvent, dropUnsigned, spendOf, withdrawalOf } from './rows.ts';
 import { settleStored } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
-
-/** Sets of withdrawals that are compared, and steps of the search for them: some milliseconds. */
-const COMBINATIONS_MAX = 20;
-const LOOKS_MAX = 50_000;
 
 /** `raw`: without witnesses. `knownTo`: the newest withdrawal that it can pay. */
 type Sight = { decoded: Decoded; raw: string; knownTo: number };
@@ -149,48 +146,22 @@ function examineHidden(
     ({ asset, outpoint }) =>
       asset === hidden.asset && (outpoint === null || decoded.conflictKeys.includes(outpoint)) && source.isWhole,
   );
-  const found = sweepOf(rows, decoded, count) ?? combinations(rows, count, hidden.units);
+  const { found, isWhole } = setsOf(rows, decoded, count);
   const [first = [], ...others] = found;
-  const isClear = others.every((other) => recipients(other) === recipients(first));
+  const isClear = isWhole && others.every((other) => recipients(other) === recipients(first));
   const isOwn = first.length > 0 && first.every(({ spend_id }) => spend_id !== null && spend_id === spend?.id);
   const taken = isClear || isOwn ? first : [];
-  const unclear = taken.length > 0 ? [] : [...new Set(found.flat())];
+  const possible = isWhole ? found.flat() : rows.filter(({ units, sweep }) => !sweep && units <= hidden.units);
+  const unclear = taken.length > 0 ? [] : unclearOf(tx, part.outrun, possible);
   const strange = taken.length > 0 ? [] : decoded.outputs.filter((output) => !ownTarget(tx, chain.key, output));
   const paid = taken.map((row): PaidPart => ({ row, units: row.sweep ? hidden.units : row.units }));
   return { ...part, paid, strange, unclear };
 }
 
-const recipients = (rows: readonly WithdrawalRow[]): string =>
-  rows
-    .map(({ address, units }) => `${address} ${units}`)
-    .sort()
-    .join();
-
-/** Everything paid to one address leaves at most an output of nothing to ourselves. */
-function sweepOf(rows: readonly WithdrawalRow[], { outputs }: Decoded, count: number): WithdrawalRow[][] | null {
-  if (count !== 1 || outputs.slice(0, -1).some(({ units }) => units > 0n)) return null;
-  const sweeps = rows.filter(({ sweep }) => sweep);
-  return sweeps.length > 0 ? sweeps.map((row) => [row]) : null;
-}
-
-/** Sets of `count` withdrawals whose amounts add up, among those that were looked at. */
-function combinations(rows: readonly WithdrawalRow[], count: number, units: bigint): WithdrawalRow[][] {
-  const plain = rows.filter(({ sweep }) => !sweep);
-  const found: WithdrawalRow[][] = [];
-  let looks = 0;
-  const look = (from: number, chosen: readonly WithdrawalRow[], left: bigint): void => {
-    if (found.length >= COMBINATIONS_MAX || looks++ >= LOOKS_MAX) return;
-    if (chosen.length === count) {
-      if (left === 0n) found.push([...chosen]);
-      return;
-    }
-    for (let at = from; at < plain.length; at++) {
-      const row = plain[at] as WithdrawalRow;
-      if (row.units <= left) look(at + 1, [...chosen, row], left - row.units);
-    }
-  };
-  look(0, [], units);
-  return found;
+/** Those that it may have paid, the unsigned ones that it outran among them, by age. */
+function unclearOf(tx: Reader, outrun: readonly SpendRow[], rows: readonly WithdrawalRow[]): WithdrawalRow[] {
+  const planned = outrun.flatMap(({ id }) => tx.all(withdrawalsOfSpend, { spend_id: id }));
+  return [...new Map([...rows, ...planned].map((row) => [row.id, row])).values()].sort((a, b) => a.id - b.id);
 }
 
 /** Our coins that it spends; null if none of them was spent by it. */

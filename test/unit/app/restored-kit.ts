@@ -16,12 +16,14 @@ export async function deriveAllSkipped({ app }: PayBench): Promise<void> {
 
 /**
  * Three approved withdrawals, of which the backup has one planned and none signed. Two were paid after it. Returns the service
- * that was restored, in quarantine, and the transactions that its source has not heard of.
+ * that was restored, in quarantine, and the transactions that its source has not heard of. `asked`: the recipients of as many others of
+ * the same amount, which were requested before them.
  */
-export async function restored(family: PayFamily) {
+export async function restored(family: PayFamily, asked: readonly (string | undefined)[] = []) {
   const before = await family.open();
   const { coin } = before.chain;
-  await before.deposits([coin, coin, coin, coin], 1 + family.lockBlocks);
+  await before.deposits(Array(4 + asked.length).fill(coin), 1 + family.lockBlocks);
+  for (const address of asked) await before.request(coin / 4n, address);
   const ids: number[] = [];
   for (let i = 0; i <= PAID; i++) ids.push(await before.withdraw(coin / 4n));
   before.signer.refuses = () => new Rejected('signer.locked', 'the wallet is locked');

@@ -4,6 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
+import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { batch as approveBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { propose } from '../../../daemon/app/withdrawals/propose.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
@@ -12,7 +14,10 @@ import { textOf } from '../../../daemon/domain/messages.ts';
 import { versionByTxid } from '../../../daemon/store/queries/withdrawals.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, XMR } from './pay-families.ts';
-import { restored } from './restored-kit.ts';
+import { deriveAllSkipped, restored } from './restored-kit.ts';
+
+/** More than the sets of withdrawals that are compared. */
+const MANY = 25;
 
 /** The wallet is locked, so that what the operator approves now is planned, and not signed. */
 async function planned(pay: PayBench, ids: readonly number[]): Promise<string[]> {
@@ -63,9 +68,35 @@ describe.each(
   });
 });
 
-it('asks the operator again about all that an old payment of Monero may have paid, which shows no recipient', async () => {
-  const { pay, ids, paid } = await restored(XMR);
-  await takeOver(pay.app);
+describe.each(FAMILIES)(
+  '$name: one of after the restore, like one that the lost machine paid with its coin',
+  (family) => {
+    it('begins the quarantine anew, as a running copy would pay it, and counts as paid then', async () => {
+      const { pay, paid } = await restored(family);
+      await takeOver(pay.app);
+      const [old] = paid;
+      const id = await pay.request(pay.row(old!.id).units, old!.address);
+      await pay.app.store.write((tx) => reject(pay.app, tx, `${old!.id}`, null));
+      await planned(pay, [id]);
+      await pay.chain.take(old!.raw);
+      for (let i = 0; i < 2; i++) await pay.round();
+      expect(quarantineOf(pay.app.store)).not.toBeNull();
+      expect(pay.alerts()).toMatchObject([{ kind: 'data.older', message: expect.stringContaining(old!.txid) }]);
+      await deriveAllSkipped(pay);
+      for (let i = 0; i < 3; i++) {
+        await pay.chain.mine(1 + family.lockBlocks);
+        await pay.round();
+      }
+      await takeOver(pay.app);
+      for (let i = 0; i < 2; i++) await pay.round();
+      expect(pay.row(id)).toMatchObject({ state: 'completed', approved_by: 'restore', txid: old!.txid, problem: null });
+      expect(pay.chain.paidTo(old!.address)).toEqual([old!.txid]);
+    });
+  },
+);
+
+/** As of Monero: what goes to others shows neither recipient nor amount. */
+function hide(pay: PayBench, paid: readonly { address: string }[]): void {
   const { spending } = pay.bench.chain;
   const decode = spending.decode.bind(spending);
   spending.decode = (raw) => {
@@ -74,13 +105,45 @@ it('asks the operator again about all that an old payment of Monero may have pai
     const hidden = outputs.filter(isOthers).map((one) => ({ ...one, address: null, script: new Uint8Array() }));
     return { ...rest, outputs: [...outputs.filter((one) => !isOthers(one)), ...hidden], hidden: hidden.length };
   };
-  await planned(pay, ids.slice(1));
-  await pay.chain.take(paid[0]!.raw);
-  for (let i = 0; i < 3; i++) await pay.round();
-  const asked = { state: 'requested', approved_by: null, approval: null, deadline_at: null, spend_id: null };
-  expect(ids.map((id) => pay.row(id))).toMatchObject(ids.map(() => ({ ...asked, problem: textOf(MAY_BE_PAID) })));
-  expect(pay.signer.orders).toEqual([]);
-  expect(pay.alerts()).toMatchObject([
-    { message: expect.stringContaining(`some of the withdrawals ${ids.join(', ')}`) },
-  ]);
+}
+
+const ASKED = {
+  state: 'requested',
+  approved_by: null,
+  approval: null,
+  deadline_at: null,
+  spend_id: null,
+  problem: textOf(MAY_BE_PAID),
+};
+
+describe('an old payment of Monero, which shows no recipient', () => {
+  it('has the operator asked again about all that it may have paid', async () => {
+    const { pay, ids, paid } = await restored(XMR);
+    await takeOver(pay.app);
+    hide(pay, paid);
+    await planned(pay, ids.slice(1));
+    await pay.chain.take(paid[0]!.raw);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(ids.map((id) => pay.row(id))).toMatchObject(ids.map(() => ASKED));
+    expect(pay.signer.orders).toEqual([]);
+    expect(pay.alerts()).toMatchObject([
+      { message: expect.stringContaining(`some of the withdrawals ${ids.join(', ')}`) },
+    ]);
+  });
+
+  it.each([
+    ['one recipient', true],
+    ['others', false],
+  ])('also where more are of its amount than are compared, the first ones to %s', async (_, isSame) => {
+    const address = isSame ? (await XMR.open()).recipient() : undefined;
+    const { pay, paid, waiting } = await restored(XMR, Array(MANY).fill(address));
+    await takeOver(pay.app);
+    hide(pay, paid);
+    await planned(pay, [waiting]);
+    await pay.chain.take(paid[0]!.raw);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.row(waiting)).toMatchObject(ASKED);
+    expect(pay.signer.orders).toEqual([]);
+    expect(pay.alerts()).toMatchObject([{ message: expect.stringContaining('some of the withdrawals 1, 2,') }]);
+  });
 });
