@@ -222,6 +222,8 @@ export const MESSAGES = {
   'wait.outside': 'its PSBT waits for the wallet that has the keys: download it, sign it there, and upload it',
   'wait.gone':
     'The wallet that has the keys sent it, and no node shows it any more. Send it from there once more, or upload its signed PSBT. Or make another PSBT, which takes its place: `countinghouse withdrawal speed-up NUMBER` or `countinghouse withdrawal cancel NUMBER`. At most one of all its transactions confirms',
+  'wait.gone_newer':
+    'The wallet that has the keys sent an earlier transaction of it, which no node shows any more. Its newest PSBT takes the place of that one: download it, sign it there, and upload it. At most one of all its transactions confirms',
   'wait.lost':
     'Only the machine that was lost had its signed transaction, and no node shows it any more. Pay it anew: `countinghouse withdrawal speed-up NUMBER --anew`. Or take its coins back: `countinghouse withdrawal cancel NUMBER --anew`. At most one of all its transactions confirms',
   'wait.machine_away':

@@ -83,9 +83,9 @@ export type SpendFacts = {
   isAbandoned: boolean;
   /**
    * Who alone had the bytes of the newest version that can be sent: a machine that was lost, or the wallet that has the account's keys
-   * and sent it. Null: they are here, or nobody was seen to have any.
+   * and sent it; or sent only an earlier one. Null: they are here, or nobody was seen to have any.
    */
-  heldBy: 'machine' | 'wallet' | null;
+  heldBy: keyof typeof GONE | null;
   /** Whether it pays only ourselves. Then an older version may be sent though the newest has no bytes here. */
   isOwn: boolean;
   /** Whether another version can take its place. Asked only while every signed version lacks a key. */
@@ -136,14 +136,16 @@ type SpendDecision = {
   failed: number | null;
 };
 
+/** By who alone had the bytes: what the operator can do while no node shows any. */
+const GONE = { machine: 'wait.lost', wallet: 'wait.gone', 'wallet-earlier': 'wait.gone_newer' } as const;
+
 /** The codes of the problems that a decision has. */
 const PROBLEMS: ReadonlySet<string> = new Set([
   'wait.reverted',
   'wait.coin_lost',
   'wait.coin_stuck',
   'wait.coin_away',
-  'wait.lost',
-  'wait.gone',
+  ...Object.values(GONE),
 ]);
 
 /** Whether a stored problem follows from the chain's facts, so that they end it, too. */
@@ -195,8 +197,7 @@ function stateOf(
 }
 
 function problemOf({ signed, isPlanned, heldBy, buried }: SpendFacts, state: SpendState): Message | null {
-  if (state === 'unseen' && heldBy !== null && !isPlanned)
-    return message(heldBy === 'machine' ? 'wait.lost' : 'wait.gone');
+  if (state === 'unseen' && heldBy !== null && !isPlanned) return message(GONE[heldBy]);
   const lack = signed.at(-1)?.lack;
   if ((state !== 'missing' && state !== 'stuck') || !lack || signed.some((one) => one.lack === null)) return null;
   const failed = signed.find((one) => one.failed);

@@ -197,8 +197,9 @@ function heldBy(reader: Reader, { account_id }: SpendRow, versions: readonly Sig
   const account = newest?.isStored === false ? reader.get(accountById, { id: account_id }) : undefined;
   if (!newest || !account) return null;
   if (!isWatchOnly(account.key)) return 'machine';
+  if (newest.version.sent_at !== null) return 'wallet';
   // what was only handed out may be signed nowhere
-  return newest.version.sent_at === null ? null : 'wallet';
+  return versions.some(({ version, lack }) => lack === null && version.sent_at !== null) ? 'wallet-earlier' : null;
 }
 
 /** Whether nothing may take the place of a version in the mempool. */

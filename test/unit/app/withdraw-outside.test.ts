@@ -10,6 +10,9 @@ import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
 import { PayChain } from './pay-chain.ts';
 
 const GONE = textOf(message('wait.gone'));
+const GONE_NEWER = textOf(message('wait.gone_newer'));
+/** Smallest units per 1,000 virtual bytes. */
+const HIGH = 200_000n;
 
 /** A withdrawal whose PSBT was downloaded, and the transaction that the other wallet makes of it. */
 async function handedOut(chain: 'BTC' | 'LTC') {
@@ -56,8 +59,9 @@ describe.each(['BTC', 'LTC'] as const)('%s: a payment that another wallet sent',
     await pay.pass();
     await handOut(pay.app, `${id}`);
     await pay.round();
-    // it may be signed nowhere
-    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+    // the newer one may be signed nowhere
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: GONE_NEWER });
+    expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.coin_missing', subject: `${id}` }]);
     const second = signed(pay, id);
     await pay.chain.take(second);
     for (let i = 0; i < 2; i++) await pay.round();
@@ -65,5 +69,23 @@ describe.each(['BTC', 'LTC'] as const)('%s: a payment that another wallet sent',
     await pay.round();
     expect(pay.row(id)).toMatchObject({ state: 'completed', txid: decodeTransaction(second, chain, 'mainnet').txid });
     expect(pay.alerts()).toEqual([]);
+  });
+
+  it('says so, too, where a newer PSBT was handed out before it went', async () => {
+    const { pay, id, raw } = await handedOut(chain);
+    await pay.chain.take(raw);
+    for (let i = 0; i < 2; i++) await pay.round();
+    await pay.replace(id, 'speed-up', HIGH);
+    await pay.pass();
+    await handOut(pay.app, `${id}`);
+    await pay.round();
+    expect(pay.row(id).problem).toBeNull();
+    await pay.chain.forget(decodeTransaction(raw, chain, 'mainnet').txid);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: GONE_NEWER });
+    expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.coin_missing', subject: `${id}` }]);
+    await pay.chain.take(raw);
+    await pay.round();
+    expect([pay.row(id).problem, pay.alerts()]).toEqual([null, []]);
   });
 });

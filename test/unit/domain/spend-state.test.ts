@@ -82,6 +82,13 @@ const ROWS: Row[] = [
     'wait.gone',
   ],
   [
+    'the wallet sent an earlier one, and the newest was only handed out',
+    facts([sent({ isStored: false }), sent({ isStored: false })], { heldBy: 'wallet-earlier' }),
+    'unseen',
+    null,
+    'wait.gone_newer',
+  ],
+  [
     'only a lost machine had the bytes of the newest',
     facts([sent(), sent({ isStored: false })], { heldBy: 'machine' }),
     'unseen',
