@@ -7,12 +7,12 @@ import {
   setVersionProblem,
   setVersionSent,
   type VersionRow,
-  versionsOf,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
+import { versionFacts } from './facts.ts';
 import { noteProblem } from './rows.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
@@ -51,15 +51,18 @@ function wordsFor(
   }
   const rows = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
   const ids = rows.map(({ id }) => id).join(', ');
-  const earlier = reader.all(versionsOf, { spend_id: spend.id }).filter(({ id }) => id < version.id);
+  const chain = app.chains.find(spend.chain_key);
+  const earlier = chain ? versionFacts(reader, chain, spend.id).filter((known) => known.version.id < version.id) : [];
   const kind = version.kind === 'cancel' ? 'cancel' : earlier.length > 0 ? 'replacement' : 'withdrawal';
   const transaction = message(`transaction.${kind}`, { ids });
   const [row] = rows;
-  const isFinal = app.chains.find(spend.chain_key)?.adapter.spending?.replacement === 'none';
+  const isFinal = chain?.adapter.spending?.replacement === 'none';
   if (row && isOwn) return { transaction, advice: message('advice.reclaim', { id: row.id }) };
-  const isUnderWay = kind !== 'replacement' || earlier.some(({ raw }) => raw !== null);
+  // another machine or wallet may have sent it, so that its bytes are not here
+  const isSeen = earlier.some(({ depth }) => depth !== null);
+  const isUnderWay = kind !== 'replacement' || earlier.some(({ isStored }) => isStored);
   // the earlier ones of such a chain were refused, too
-  if (row && (isFinal || !isUnderWay)) {
+  if (row && !isSeen && (isFinal || !isUnderWay)) {
     // the wallet, which was restored, replaces nothing that it never signed
     const isOthers = row.approved_by === 'restore' && version.approval === null;
     return { transaction, advice: message(isOthers ? 'advice.pay_anew' : 'advice.sign_anew', { id: row.id }) };

@@ -6,6 +6,7 @@ import { decodeTransaction, unsignedTransaction } from '../../../daemon/chains/u
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { storeOutside } from '../../../daemon/store/queries/outside.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
 import { PayChain } from './pay-chain.ts';
 
@@ -87,5 +88,30 @@ describe.each(['BTC', 'LTC'] as const)('%s: a payment that another wallet sent',
     await pay.chain.take(raw);
     await pay.round();
     expect([pay.row(id).problem, pay.alerts()]).toEqual([null, []]);
+  });
+
+  it('is called under way while every node refuses the one that takes its place', async () => {
+    const { pay, id, raw } = await handedOut(chain);
+    await pay.chain.take(raw);
+    for (let i = 0; i < 2; i++) await pay.round();
+    await pay.replace(id, 'speed-up', HIGH);
+    await pay.pass();
+    await handOut(pay.app, `${id}`);
+    const version = pay.versions(id).at(-1)!;
+    const { txid } = decodeTransaction(signed(pay, id), chain, 'mainnet');
+    await pay.app.store.write((tx) => {
+      tx.run(storeOutside, {
+        id: version.id,
+        txid,
+        raw: signed(pay, id),
+        size: version.size,
+        signed_at: pay.app.now(),
+      });
+    });
+    pay.chain.refuses = () => 'insufficient fee';
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.chain.waiting()).toHaveLength(1);
+    const advice = textOf(message('advice.earlier_under_way'));
+    expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.not_sent', message: expect.stringContaining(advice) }]);
   });
 });
