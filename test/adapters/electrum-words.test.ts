@@ -226,7 +226,7 @@ it('believes no server alone that an address was never used, where another opera
   expect(other.asked.filter((hash) => hash === scriptHashOf(scripts[2]!))).toHaveLength(1);
 });
 
-it('drops a server that goes on naming what it does not prove, and counts no use by its word', async () => {
+it('leaves a server that goes on naming what it does not prove, and counts no use by its word', async () => {
   const server = await serve([[0, 0, 5]]);
   const scripts = await scriptsOf([[0, 0, 6]]);
   server.histories.set(scriptHashOf(scripts[0]!), [{ tx_hash: 'ab'.repeat(32), height: 11 }]);
@@ -242,14 +242,14 @@ it('drops a server that goes on naming what it does not prove, and counts no use
       (used) => used,
       (error: Error) => error.message,
     );
-  const isDropped = (): boolean => adapter.servers()[0]?.state === 'dropped';
+  const isLeft = (): boolean => adapter.servers()[0]?.state === 'waiting';
   const said = new Set<unknown>();
   await until(
     async () => {
-      if (!isDropped()) said.add(await ask());
-      return isDropped();
+      if (!isLeft()) said.add(await ask());
+      return isLeft();
     },
-    'it is dropped',
+    'it is left',
     60_000,
   );
   expect([...said].some((one) => String(one).includes('does not prove'))).toBe(true);

@@ -515,7 +515,7 @@ export const LIES: readonly Lie[] = [
     behaviour: proofs((proof) => ({ ...proof, pos: -proof.pos - 1 })),
   },
   { name: 'sends proofs that are none', ends: 'dropped', behaviour: proofs(() => ({ merkle: 'no', pos: '0' })) },
-  { name: 'refuses every proof', ends: 'dropped', behaviour: refuses(MERKLE) },
+  { name: 'refuses every proof', ends: 'left', behaviour: refuses(MERKLE) },
   {
     name: 'passes off an inner node as a transaction of 64 bytes',
     ends: 'left',
@@ -554,7 +554,7 @@ export const LIES: readonly Lie[] = [
     behaviour: answerWith(GET, (raw) => String(raw).slice(0, -10)),
   },
   { name: 'sends a transaction with a tail', ends: 'dropped', behaviour: answerWith(GET, (raw) => `${raw}00`) },
-  { name: 'refuses every transaction', ends: 'dropped', behaviour: refuses(GET) },
+  { name: 'refuses every transaction', ends: 'left', behaviour: refuses(GET) },
   // Headers.
   {
     name: 'forges headers without work',
