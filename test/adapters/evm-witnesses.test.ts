@@ -64,6 +64,13 @@ describe.skipIf(!hasAnvil)(anvilTitle('what operators say again of stored facts'
     );
   });
 
+  it('is what the books have, although its sender is known to be our own only since then', async () => {
+    const { witnesses, coins } = await spent();
+    const payer = pair.scene.anvil.accounts[0] ?? '';
+    pair.book.watch({ address: payer, script: Buffer.from(payer.slice(2), 'hex') });
+    expect(await witnesses.came(coins, signal())).toEqual([true, true]);
+  });
+
   it('is nothing of what one of them invents', async () => {
     const { witnesses, sending, coins, target } = await spent();
     const address = `0x${Buffer.from(target.script).toString('hex')}`;
