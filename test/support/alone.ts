@@ -11,7 +11,7 @@ export const ALONE = [
   'simulation/*',
   'unit/app/{alarms,ingest-hostile,maintenance,withdraw-reworded}',
   'unit/chains/{headers-chain,large}',
-  'unit/{cli-keychain,cli-request,cli-signer-folder,turns}',
+  'unit/{cli-keychain,cli-move,cli-request,cli-signer-folder,turns}',
   'unit/desktop/{servers,shell}',
   'unit/home/keychain',
   'unit/wallet/{signer-journal-room,signer-killed,signer-monero,signer-service}',
