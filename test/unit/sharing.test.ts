@@ -17,6 +17,7 @@ describe('test files that share a process', () => {
     ['replace a module', /\bvi\.(?:mock|doMock)\(/],
     ['measure turns of the event loop', /\bturnsOf\(/],
     ['measure memory', /\bprocess\.memoryUsage\(/],
+    ['look at the modules that are loaded', /\.cache\)|\{ cache \} = createRequire/],
   ])('are not those that %s', (_, does) => {
     const doing = FILES.filter(({ text }) => does.test(text)).map(({ path }) => path);
     expect(doing).not.toEqual([]);
