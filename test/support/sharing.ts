@@ -29,7 +29,8 @@ function state() {
         .filter(({ name }) => !OF_BROWSER.includes(name))
         .map((listener) => [event, listener]),
     ),
-    functions: [globalThis, Date, Math, performance, console].map((of) =>
+    now: performance.now,
+    functions: [globalThis, Date, Math, console].map((of) =>
       Object.values(Object.getOwnPropertyDescriptors(of)).filter(({ value }) => typeof value === 'function'),
     ),
   };

@@ -82,8 +82,7 @@ function compiledFile(language: string, file: string, settings: object): Record<
   const compiler = readFileSync(join(MODULES, 'solc', 'package.json'));
   const kept = join(CONTRACTS, `${createHash('sha256').update(compiler).update(input).digest('hex')}.json`);
   if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as Record<string, SolcContract>;
-  const solc = createRequire(join(HERE, '..', 'package.json'))('solc') as { compile(input: string): string };
-  const output = JSON.parse(solc.compile(input)) as SolcOutput;
+  const output = JSON.parse(loadSolc().compile(input)) as SolcOutput;
   const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'));
   const contracts = output.contracts[file] ?? {};
@@ -93,6 +92,16 @@ function compiledFile(language: string, file: string, settings: object): Record<
   writeFileSync(made, JSON.stringify(contracts));
   renameSync(made, kept);
   return contracts;
+}
+
+/** Without the listener that it leaves, which would end the process at a rejected promise of anybody. */
+function loadSolc(): { compile(input: string): string } {
+  const before = process.listeners('unhandledRejection');
+  const solc = createRequire(join(HERE, '..', 'package.json'))('solc');
+  for (const listener of process.listeners('unhandledRejection')) {
+    if (!before.includes(listener)) process.off('unhandledRejection', listener);
+  }
+  return solc;
 }
 
 /** What a transaction without a recipient carries to make a contract. */
