@@ -729,6 +729,8 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByLabel('Wallet passphrase, to show the words').fill('not the passphrase');
     await page.keyboard.press('Enter');
     await page.getByText('This passphrase does not open the wallet.').waitFor();
+    // not later, when the next one is typed
+    expect(await page.getByLabel('Wallet passphrase, to show the words').inputValue()).toBe('');
     await page.getByLabel('Wallet passphrase, to show the words').fill(PASSPHRASE);
     await page.keyboard.press('Enter');
     await page.locator('.words li').nth(23).waitFor();

@@ -54,7 +54,7 @@ export function PassphraseForm({ label, action, isMain = false, waitSeconds, wor
   const isReady = up && !busy && waitSeconds === 0 && passphrase !== '';
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isReady) void run(() => work(passphrase)).then(() => setPassphrase(''));
+    if (isReady) void run(() => work(passphrase).finally(() => setPassphrase('')));
   };
   return (
     <form className="form" onSubmit={submit}>
