@@ -69,7 +69,11 @@ function Ask({ waitSeconds, onShown }: { waitSeconds: number; onShown(words: str
   const business = useBusiness();
   const cannot = !up || busy || passphrase === '' || waitSeconds > 0;
   const show = (read: () => Promise<string[]>): void => {
-    void run(() => read().then(onShown).finally(() => setPassphrase('')));
+    void run(() =>
+      read()
+        .then(onShown)
+        .finally(() => setPassphrase('')),
+    );
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
