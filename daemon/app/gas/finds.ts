@@ -142,12 +142,11 @@ export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fun
 
 /** The gas that a withdrawal of each token reserves that is collected into the tank, or is there already and worth it. */
 export function payoutGas(app: App, desk: Desk, finds: readonly Find[], feeRate: bigint): bigint {
-  const { business, chain, account, feeAsset, tank } = desk;
+  const { business, chain, feeAsset } = desk;
   const { spending } = chain;
   const gas = assetsOf(desk).map((asset) => {
     const fee = spending.usualFee?.(asset.symbol, spending.highestRate(feeRate)) ?? 0n;
-    const held =
-      fundsOf(app.store, { chain, account, asset: asset.symbol }, {}).balance(tank).units[asset.symbol] ?? 0n;
+    const held = inTank(app, desk, asset.symbol);
     const isThere = held > 0n && !isLossOf(app, business, [asset, held], [feeAsset, fee]);
     return asset !== feeAsset && (isThere || finds.some((find) => find.asset === asset)) ? fee : 0n;
   });
