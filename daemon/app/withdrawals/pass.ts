@@ -24,7 +24,7 @@ import { endUnsigned } from './outside.ts';
 import { beginPayment } from './payment.ts';
 import { isOutside } from './plan.ts';
 import { expire, noteProblem, noteWaiting } from './rows.ts';
-import { send, unseenVersions } from './send.ts';
+import { send, type Unseen, unseenVersions } from './send.ts';
 import { isForLater, signClaimed } from './sign.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
@@ -37,16 +37,14 @@ const EXPIRED_PER_PASS_MAX = 1_000;
  */
 type Pass = { held: Value | null; progress: { after: number }; isDue: (version: VersionRow) => boolean };
 
-/** Returns whether something must be tried again later. */
-export async function passWithdrawals(
-  app: App,
-  chain: ChainRuntime,
-  { held, progress, isDue }: Pass,
-): Promise<boolean> {
+/** `waits`: whether something must be tried again later. `refused`: what every node refuses. */
+type Passed = { waits: boolean; refused: Unseen[] };
+
+export async function passWithdrawals(app: App, chain: ChainRuntime, { held, progress, isDue }: Pass): Promise<Passed> {
   const unsigned = await signAll(app, chain, held);
   const unclaimed = await claimAll(app, chain, progress, held);
-  const unsent = await sendAll(app, chain, isDue);
-  return unsigned || unclaimed || unsent;
+  const { waits, refused } = await sendAll(app, chain, isDue);
+  return { waits: unsigned || unclaimed || waits, refused };
 }
 
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
@@ -127,15 +125,16 @@ function whyAway(status: SignerStatus | null): Message | null {
     : message('wait.machine_away', { machine, seen: toIso(seenAt) });
 }
 
-async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
+async function sendAll(app: App, chain: ChainRuntime, isDue: Pass['isDue']): Promise<Passed> {
   let waits = false;
+  const refused: Unseen[] = [];
   for (const unseen of unseenVersions(app.store, chain)) {
     waits = true;
     // a stored transaction may have been mined while the service or its source was away, so a sync must come first
     if (!chain.isCurrent) break;
     if (!isDue(unseen.version)) continue;
     try {
-      await send(app, chain, unseen);
+      if (await send(app, chain, unseen)) refused.push(unseen);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       chain.away = true;
@@ -143,7 +142,7 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
       app.wake.chain(chain.key);
     }
   }
-  return waits;
+  return { waits, refused };
 }
 
 /**

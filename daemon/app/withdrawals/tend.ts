@@ -7,6 +7,7 @@ import { isQuarantined, leftOn } from '../recovery/quarantine.ts';
 import { learnKeyImages } from './key-images.ts';
 import { recogniseOutside } from './outside.ts';
 import { passWithdrawals } from './pass.ts';
+import { renew } from './renew.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
 import { type LastChecks, lookForConflicts } from './vanished.ts';
 
@@ -30,7 +31,8 @@ export async function tendWithdrawals(
     return true;
   }
   const held = chain.syncs === 0 ? message('wait.first_view') : await whyHeld(app, chain);
-  const waits = await passWithdrawals(app, chain, { held, progress, isDue });
+  const { waits, refused } = await passWithdrawals(app, chain, { held, progress, isDue });
+  for (const one of refused) await renew(app, chain, one);
   const unread = await recogniseOutside(app, chain);
   await lookForConflicts(app, chain, progress.asked);
   // spends that are left to the search are looked at although nothing else waits
