@@ -16,6 +16,7 @@ import type { Directory } from './shops/directory.ts';
 import type { IgnoredFields } from './shops/ignored.ts';
 import type { KeyRing } from './shops/keys.ts';
 import type { Wake } from './wake.ts';
+import type { ForwardingPort, GasPort } from './withdrawals/ports.ts';
 
 export type App = {
   readonly store: Store;
@@ -33,6 +34,8 @@ export type App = {
   readonly addressThread?: AddressThread | undefined;
   /** The signer process. */
   readonly signer: Signer;
+  readonly gas: GasPort;
+  readonly forwarding: ForwardingPort;
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -2,6 +2,8 @@
 import { UnstoredAlerts } from './alerts.ts';
 import type { App } from './app.ts';
 import { Chains } from './chains/chains.ts';
+import { forwardingPort } from './forwarding/port.ts';
+import { gasPort } from './gas/port.ts';
 import { HoldsMemory } from './invoices/looked-at.ts';
 import { InvoiceSubscribers } from './notifications/invoice-subscribers.ts';
 import { OperatorEvents } from './notifications/operator-events.ts';
@@ -21,6 +23,8 @@ export function createApp(given: AppParts): App {
   return {
     ...given,
     chains: new Chains(),
+    gas: gasPort,
+    forwarding: forwardingPort,
     directory: new Directory(),
     keys: new KeyRing(store, now),
     invoiceSubscribers: new InvoiceSubscribers(),

@@ -107,6 +107,15 @@ export type Description = {
   outputs: (DecodedOutput & { changeIndex: number | null })[];
 };
 
+/** A payment that is not planned yet, for display: it is shown by its address alone. `units`: smallest ones. */
+export const payoutTo = (address: string, asset: AssetId, units: bigint): Description['outputs'][number] => ({
+  address,
+  script: new Uint8Array(),
+  asset,
+  units,
+  changeIndex: null,
+});
+
 /** Stored data of the transactions that a plan's inputs come from. */
 export interface KeptTransactions {
   /** The signed bytes of a transaction of ours; null if unknown. */

@@ -14,10 +14,10 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { cheapGas } from '../gas/prices.ts';
-import { noteFailed } from '../gas/turns.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
+import { noteFailed } from '../withdrawals/turns.ts';
 import { giveGas, hurryGas } from './gas.ts';
 import { payeeOf } from './payee.ts';
 import {

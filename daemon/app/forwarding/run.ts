@@ -28,7 +28,6 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { isLossOf, withReserve } from '../gas/finds.ts';
 import { coinReserve } from '../gas/reserve.ts';
-import { failedLast } from '../gas/turns.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { fundsOf, isTank, withoutReserve } from '../withdrawals/address-funds.ts';
 import { tankOf } from '../withdrawals/change-address.ts';
@@ -37,6 +36,7 @@ import { feeRateNow } from '../withdrawals/fees.ts';
 import { type Holder, highestFee, holderOf, needKeys } from '../withdrawals/plan.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
+import { failedLast } from '../withdrawals/turns.ts';
 import { payeeOf } from './payee.ts';
 
 /** The most valuable coins that one transaction spends: as many as the planner of coins takes. A ring makes an input of Monero large. */

@@ -3,7 +3,6 @@
  * the tank. The operator approves the collection together with the withdrawal, with its highest cost. A withdrawal of everything
  * waits for all addresses that are worth their gas, up to the approved amount.
  */
-import type { Description } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import {
   triedWithdrawalsAbove,
@@ -12,6 +11,7 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
+import { takesAll } from '../withdrawals/coins.ts';
 import { keyState } from '../withdrawals/facts.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { type Holder, isSignable } from '../withdrawals/plan.ts';
@@ -68,10 +68,6 @@ export function neededFor(app: App, desk: Desk, finds: readonly Find[], rows: re
 
 /** More than there is of any asset. */
 const EVERYTHING = 1n << 256n;
-
-/** Whether a withdrawal takes everything that there is, and not only a deposit. */
-export const takesAll = ({ sweep, outpoint }: Pick<WithdrawalRow, 'sweep' | 'outpoint'>): boolean =>
-  sweep && outpoint === null;
 
 /**
  * Whether an approved withdrawal of everything waits until its money is in the tank, while a plan collects there. When the plan has
@@ -156,16 +152,3 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
     until: Math.max(isOpen ? plan.ends_at : 0, now + APPROVAL_HOLDS_MS),
   };
 }
-
-/** The payment of a withdrawal that is not planned yet, for display. It is shown by its address alone. */
-export const payoutOf = ({
-  address,
-  units,
-  asset,
-}: Pick<WithdrawalRow, 'address' | 'units' | 'asset'>): Description['outputs'][number] => ({
-  address,
-  script: new Uint8Array(),
-  asset,
-  units,
-  changeIndex: null,
-});

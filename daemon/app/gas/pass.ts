@@ -21,13 +21,13 @@ import { Overtaken } from '../withdrawals/claim.ts';
 import { feeRateTold } from '../withdrawals/fees.ts';
 import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withdrawals/own.ts';
 import type { Holder } from '../withdrawals/plan.ts';
+import { failedLast, noteBegun, noteFailed } from '../withdrawals/turns.ts';
 import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './finds.ts';
 import { neededFor, waitingAt } from './needed.ts';
 import { endPlan, isHour, leftOf, notePlan, useOfPlan } from './plans.ts';
 import { collectionsWithoutGas } from './refill.ts';
 import { ownSpends, replaceStuck } from './stuck.ts';
 import { type Blocked, movable, payersInstead, REFUSED, type Refusals, refusalsAt } from './tank-refusal.ts';
-import { failedLast, noteBegun, noteFailed } from './turns.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;

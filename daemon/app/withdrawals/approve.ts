@@ -3,7 +3,7 @@
  *
  * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
-import type { AddressFunds, Description } from '../../chains/spending.ts';
+import { type AddressFunds, type Description, payoutTo } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
@@ -15,11 +15,10 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import { type CollectTerms, collectTerms, payoutOf, takesAll } from '../gas/needed.ts';
-import { refusalOf } from '../gas/tank-refusal.ts';
+import { type CollectTerms, collectTerms } from '../gas/needed.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import { fundsOf } from './address-funds.ts';
-import { availableUnits, sweepLimit } from './coins.ts';
+import { availableUnits, sweepLimit, takesAll } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf } from './fees.ts';
 import { reportAddress } from './known-addresses.ts';
 import { giveUp } from './outside.ts';
@@ -93,7 +92,7 @@ export async function previewWithdrawal(app: App, name: string, speed: Speed = '
     if (!(error instanceof Rejected)) throw error;
     const collect = isForCollecting(error) ? await collectTerms(app, row) : null;
     if (collect) return { rows: [row], preview: await afterCollecting(app, row, row.units), why: null, collect };
-    const refusal = isForCollecting(error) ? await refusalOf(app, row) : null;
+    const refusal = isForCollecting(error) ? await app.gas.refusalOf(app, row) : null;
     return { rows: [row], preview: null, why: messageOf(whyNotNow(app, row, refusal ?? error)), collect: null };
   }
 }
@@ -101,7 +100,7 @@ export async function previewWithdrawal(app: App, name: string, speed: Speed = '
 /** Taking everything where it is on several addresses that are worth their gas; null: one transaction takes it. */
 async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
   const { business } = holderOf(app, row);
-  if (business.network === 'sandbox' || (await refusalOf(app, row))) return null;
+  if (business.network === 'sandbox' || (await app.gas.refusalOf(app, row))) return null;
   const collect = await collectTerms(app, { ...row, approval: null });
   if (!collect || collect.places < 2) return null;
   const preview = await afterCollecting(app, row, minOf(collect.units, sweepLimit(app.store, row) ?? collect.units));
@@ -123,7 +122,7 @@ async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Pro
   const spending = holder.chain.spending;
   const fee = spending.usualFee?.(row.asset, await feeRateNow(holder.chain)) ?? 0n;
   const feeMax = maxOf(row.fee_held, fee);
-  const outputs = [payoutOf({ ...row, units })];
+  const outputs = [payoutTo(row.address, row.asset, units)];
   const intent: Intent = { ...intentOf(holder, row), units: units.toString(), feeMax: feeMax.toString() };
   return {
     ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, size: 0, rows: [row] }),

@@ -81,6 +81,10 @@ function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: nu
     }, 0n);
 }
 
+/** Whether a withdrawal takes everything that there is, and not only a deposit. */
+export const takesAll = ({ sweep, outpoint }: Pick<WithdrawalRow, 'sweep' | 'outpoint'>): boolean =>
+  sweep && outpoint === null;
+
 /**
  * The most that a withdrawal of everything may take, because what other open withdrawals reserve is not its own. Null: they reserve
  * nothing.

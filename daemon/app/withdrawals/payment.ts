@@ -7,11 +7,8 @@ import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { takesAll, waitsForAll } from '../gas/needed.ts';
-import { coinReserve } from '../gas/reserve.ts';
-import { refusalOf } from '../gas/tank-refusal.ts';
 import { claim, Overtaken } from './claim.ts';
-import { availableUnits, coinAt, sweepLimit } from './coins.ts';
+import { availableUnits, coinAt, sweepLimit, takesAll } from './coins.ts';
 import { reservedBy } from './facts.ts';
 import { feeRateNow } from './fees.ts';
 import { type Holder, holderOf, type PlanRequest, prepare } from './plan.ts';
@@ -37,7 +34,7 @@ export async function beginPayment(app: App, row: WithdrawalRow): Promise<Value 
       const uncovered = whyUncovered(app.store, row);
       if (uncovered) throw uncovered;
       const holder = holderOf(app, row);
-      if (await waitsForAll(app, holder, row))
+      if (await app.gas.collectsFor(app, holder, row))
         return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
       const rate = await feeRateNow(holder.chain, row.speed);
       const wanted = paymentOf(app, holder, row, rate);
@@ -57,7 +54,7 @@ export async function beginPayment(app: App, row: WithdrawalRow): Promise<Value 
 /** Notes why a withdrawal waits: its money is to be collected first, and the token may block the tank. */
 async function refused(app: App, row: WithdrawalRow, error: Rejected): Promise<Value> {
   try {
-    const why = (isForCollecting(error) ? await refusalOf(app, row) : null) ?? error;
+    const why = (isForCollecting(error) ? await app.gas.refusalOf(app, row) : null) ?? error;
     if (TOLD.has(why.code)) {
       const text = message('withdrawal.waits', { id: row.id, reason: reasonOf(why) });
       await raise(app, networkOf(row.chain_key), REFUSED, `${row.id}`, text);
@@ -101,7 +98,7 @@ export function paymentOf(app: App, holder: Holder, row: WithdrawalRow, feeRate:
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
   const decidedOnly = approved_by === 'forward';
-  const reserve = decidedOnly ? coinReserve(app, holder, feeRate) : null;
+  const reserve = decidedOnly ? app.gas.reserve(app, holder, feeRate) : null;
   const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: isUnasked(approved_by), decidedOnly, reserve };
   if (outpoint === null)
     return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };

@@ -16,7 +16,6 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { failedLast } from '../gas/turns.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { excluding } from './abandoned.ts';
@@ -24,6 +23,7 @@ import { type CoinReserve, fundsOf, withoutReserve } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
 import { coinAt, spendableCoins } from './coins.ts';
 import { reservedBy } from './facts.ts';
+import { failedLast } from './turns.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 

@@ -38,7 +38,6 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { haltPlan } from '../gas/plans.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
 import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
 import { isOutside } from './plan.ts';
@@ -103,7 +102,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   // a crash happened between sending it and recording that
   if (seen && seen.version.sent_at === null) noteSent(app, tx, seen.version);
   const failed = spend.subject === null || decision.failed === null ? null : signed[decision.failed]!;
-  if (failed && spend.forwards === null) haltPlan(app, tx, spend, `${failed.version.txid}`);
+  if (failed && spend.forwards === null) app.gas.failed(app, tx, spend, `${failed.version.txid}`);
   const named = paymentIn(spend, withdrawals);
   const among = new Set(signed.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
   const shown = decision.seen ?? decision.failed;

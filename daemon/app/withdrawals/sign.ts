@@ -30,9 +30,6 @@ import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
 import { raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { takeIndex } from '../forwarding/payee.ts';
-import { stopRun } from '../forwarding/payments.ts';
-import { endPlan } from '../gas/plans.ts';
 import { notExcluded } from './abandoned.ts';
 import type { Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
@@ -267,8 +264,8 @@ function refused(app: App, tx: Tx, version: VersionRow, error: Rejected): void {
   const { subject: isFor, account_id, forwards } = spendOf(tx, version.spend_id);
   const why = messageOf(reasonOf(error));
   // the same would be planned and refused again
-  if (forwards !== null) stopRun(app, tx, { account_id, asset: forwards }, why);
-  else if (isFor !== null) endPlan(tx, account_id, 'stopped', why);
+  if (forwards !== null) app.forwarding.gasRefused(app, tx, { account_id, asset: forwards }, why);
+  else if (isFor !== null) app.gas.refused(tx, account_id, why);
   dropPlan(app, tx, version);
   // its plan tells of a forwarded payment that is rejected, and of gas for one
   const areForwarded =
@@ -285,7 +282,8 @@ function refused(app: App, tx: Tx, version: VersionRow, error: Rejected): void {
       ? { reason: why, deadline_at: null }
       : { problem: why, approved_by: null, approval: null };
     applyEvent(app, tx, row, isForwarded ? 'reject' : 'return', change);
-    if (isForwarded && error.code === 'signer.index') takeIndex(tx, row, Number(error.field), app.now());
+    if (isForwarded && error.code === 'signer.index')
+      app.forwarding.indexRefused(tx, row, Number(error.field), app.now());
   }
   if (error.code === 'signer.limit' || isTold) return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;

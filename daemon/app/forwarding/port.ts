@@ -1,0 +1,6 @@
+/** The side of forwarding that the payments see. */
+import type { ForwardingPort } from '../withdrawals/ports.ts';
+import { takeIndex } from './payee.ts';
+import { stopRun } from './payments.ts';
+
+export const forwardingPort: ForwardingPort = { gasRefused: stopRun, indexRefused: takeIndex };
