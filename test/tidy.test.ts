@@ -42,6 +42,8 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   // approves what it read itself, in a browser too
   renderer: { values: ['contract', 'operator', 'domain'] },
 };
+/** The rooms of `app/` that pay out, each on those before it. */
+const PAYING = ['spends', 'gas', 'withdrawals', 'forwarding'];
 /** The command line and the composition root put everything together. */
 const TOP = ['daemon/cli.ts', 'daemon/main.ts', 'daemon/cli/'];
 
@@ -265,6 +267,19 @@ describe('rooms', () => {
     expect(circles()).toEqual([]);
   });
 
+  it('of what pays out import no room that stands on them, except for types', () => {
+    const upward = PAYING.flatMap((room, at) =>
+      inRoom(`app/${room}`).flatMap((source) =>
+        importsOf(source)
+          .filter(({ typeOnly }) => !typeOnly)
+          .map(({ specifier }) => pathOf(source.path, specifier))
+          .filter((target) => PAYING.slice(at + 1).some((above) => target.startsWith(`daemon/app/${above}/`)))
+          .map((target) => `${source.path} imports ${target}`),
+      ),
+    );
+    expect(upward).toEqual([]);
+  });
+
   it('domain imports no library, contract none but zod', () => {
     const libraries = (room: string): string[] =>
       inRoom(room).flatMap((source) =>
@@ -387,7 +402,7 @@ describe('banned', () => {
     ],
     [
       'a family of chains in what pays out',
-      inRoom('app/withdrawals'),
+      [...inRoom('app/spends'), ...inRoom('app/withdrawals')],
       /isUtxo|utxo|evm\b|xmr\b|simulated|'(?:BTC|LTC|BCH|XMR|ETH|BSC|BNB)'|script\b|vsize|\/sandbox\//i,
     ],
     ['eval', PRODUCT, /\beval\(|\bnew Function\(/],

@@ -15,8 +15,8 @@ import type { OperatorEvents } from './notifications/operator-events.ts';
 import type { Directory } from './shops/directory.ts';
 import type { IgnoredFields } from './shops/ignored.ts';
 import type { KeyRing } from './shops/keys.ts';
+import type { ForwardingPort, GasPort } from './spends/ports.ts';
 import type { Wake } from './wake.ts';
-import type { ForwardingPort, GasPort } from './withdrawals/ports.ts';
 
 export type App = {
   readonly store: Store;

@@ -1,5 +1,5 @@
 /**
- * The interface of a chain family for spending: coins (BTC, LTC, BCH), accounts (ETH, BSC), Monero. `app/withdrawals`
+ * The interface of a chain family for spending: coins (BTC, LTC, BCH), accounts (ETH, BSC), Monero. `app/spends`
  * uses nothing else of a chain, and reads only the common fields of a plan.
  *
  * Invariant: at most one transaction can use a conflict key: an outpoint, the nonce of an address, a key image. Every

@@ -6,6 +6,7 @@
  * into events, and repeated facts have no effect.
  */
 import type { ChainId } from './assets.ts';
+import { MS_PER_DAY } from './time.ts';
 
 export const WITHDRAWAL_STATES = [
   'requested',
@@ -17,6 +18,9 @@ export const WITHDRAWAL_STATES = [
   'failed',
 ] as const;
 export type WithdrawalState = (typeof WITHDRAWAL_STATES)[number];
+
+/** How long a request waits for a decision, and an approval for the signer, in milliseconds. */
+export const APPROVAL_HOLDS_MS = 7 * MS_PER_DAY;
 
 /** How soon a withdrawal should be confirmed. `normal`: what those get that nobody chose for. */
 export const SPEEDS = ['slow', 'normal', 'fast'] as const;

@@ -131,7 +131,7 @@ export const WITHDRAWAL_TABLES = {
   spend_key: { conflict_key: text, chain_key: text, version_id: int },
   /**
    * The transactions, ours or others', that used a conflict key that is no coin of ours. The user of a coin is stored
-   * at its credit (`app/withdrawals/facts.ts` reads both). Without a block the transaction is in the mempool.
+   * at its credit (`app/spends/facts.ts` reads both). Without a block the transaction is in the mempool.
    */
   used_key: {
     conflict_key: text,

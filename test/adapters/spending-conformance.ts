@@ -3,7 +3,7 @@
  * books that the adapter's own updates make, signs as the product does, and asserts on what the chain then says.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPlan, writePlan } from '../../daemon/app/withdrawals/stored-plan.ts';
+import { readPlan, writePlan } from '../../daemon/app/spends/stored-plan.ts';
 import type { ChainAdapter, ScriptList } from '../../daemon/chains/adapter.ts';
 import type { PaymentRequest, Spending } from '../../daemon/chains/spending.ts';
 import type { AssetId } from '../../daemon/domain/assets.ts';

@@ -1,6 +1,6 @@
 /**
  * A computer at home that signs over a link of 100 ms each way, and the same over loopback: the time from an order to its signature, and what
- * the orders take that waited when the computer came back, with as many under way as the service has (`app/withdrawals/lanes.ts`). Server,
+ * the orders take that waited when the computer came back, with as many under way as the service has (`app/spends/lanes.ts`). Server,
  * wallet and link are in this process and its signer's; the orders are plain payments of Litecoin with three coins. Those from one address of
  * Ethereum, payments of Tether, go one after the other.
  */

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ExportCursor, type ExportRow, exportPage } from '../../daemon/app/books/export.ts';
 import { reconcile } from '../../daemon/app/books/reconcile.ts';
-import { availableUnits } from '../../daemon/app/withdrawals/coins.ts';
+import { availableUnits } from '../../daemon/app/spends/coins.ts';
 import { sqlite, statement } from '../../daemon/store/statement.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { PayBench } from '../unit/app/pay-bench.ts';

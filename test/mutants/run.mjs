@@ -31,7 +31,7 @@ const ROOMS = {
   },
   withdrawals: {
     least: 80,
-    code: ['daemon/app/withdrawals/*.ts'],
+    code: ['daemon/app/spends/*.ts', 'daemon/app/withdrawals/*.ts'],
     tests: ['test/unit/app/withdraw*.test.ts'],
   },
   facts: {

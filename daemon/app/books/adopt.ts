@@ -18,7 +18,7 @@ import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
-import { unsettledSpends } from '../withdrawals/facts.ts';
+import { unsettledSpends } from '../spends/facts.ts';
 import { noteCorrections } from './corrections.ts';
 import { applyReview } from './deny.ts';
 import { Entries, isAdopted } from './entries.ts';

@@ -12,7 +12,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { whySpendsUnknown } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
-import { availableUnits } from '../withdrawals/coins.ts';
+import { availableUnits } from '../spends/coins.ts';
 
 /** More would be a mining pool's. */
 const IMMATURE_READ_MAX = 10_000;

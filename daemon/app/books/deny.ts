@@ -17,7 +17,7 @@ import { checkpointOf } from '../chains/checkpoint.ts';
 import { CreditBook, inTotal } from '../chains/credits.ts';
 import { seeSpend } from '../chains/facts.ts';
 import { settleInvoice } from '../invoices/settle.ts';
-import { settleSpends } from '../withdrawals/settle.ts';
+import { settleSpends } from '../spends/settle.ts';
 import { type Correction, noteCorrections } from './corrections.ts';
 import { Entries, isAdopted } from './entries.ts';
 

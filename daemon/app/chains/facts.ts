@@ -30,7 +30,7 @@ import { NOBODY, noteUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
 import { fileInInbox, mayCount, takeFromInbox } from '../invoices/settle.ts';
-import { isOwnChange } from '../withdrawals/coins.ts';
+import { isOwnChange } from '../spends/coins.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { CreditBook } from './credits.ts';
 

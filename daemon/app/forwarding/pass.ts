@@ -15,9 +15,9 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { cheapGas } from '../gas/prices.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
-import { feeRateNow } from '../withdrawals/fees.ts';
-import { whyUnsigned } from '../withdrawals/pass.ts';
-import { noteFailed } from '../withdrawals/turns.ts';
+import { feeRateNow } from '../spends/fees.ts';
+import { whyUnsigned } from '../spends/pass.ts';
+import { noteFailed } from '../spends/turns.ts';
 import { giveGas, hurryGas } from './gas.ts';
 import { payeeOf } from './payee.ts';
 import {

@@ -16,8 +16,8 @@ import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdraw
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
+import { allows, applyEvent } from '../spends/rows.ts';
 import { requestWithdrawal } from '../withdrawals/request.ts';
-import { allows, applyEvent } from '../withdrawals/rows.ts';
 import { indexAfter, payeeOf } from './payee.ts';
 
 const WAITS = 'forward.waits';

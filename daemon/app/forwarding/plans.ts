@@ -23,7 +23,7 @@ import { ownAddress } from '../../wallet/own-address.ts';
 import type { ForwardGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { needKeys } from '../withdrawals/plan.ts';
+import { needKeys } from '../spends/plan.ts';
 import { canSpend, chainOf } from '../withdrawals/request.ts';
 import { whyNot } from './pass.ts';
 import { indexAfter } from './payee.ts';

@@ -1,5 +1,5 @@
 /** The side of forwarding that the payments see. */
-import type { ForwardingPort } from '../withdrawals/ports.ts';
+import type { ForwardingPort } from '../spends/ports.ts';
 import { takeIndex } from './payee.ts';
 import { stopRun } from './payments.ts';
 

@@ -14,6 +14,7 @@ import {
 import { maxOf, minOf } from '../../domain/money.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
+import { APPROVAL_HOLDS_MS } from '../../domain/withdrawal.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import {
   type ForwardPlanRow,
@@ -29,14 +30,13 @@ import { tipHeightOf } from '../chains/checkpoint.ts';
 import { isLossOf, withReserve } from '../gas/finds.ts';
 import { coinReserve } from '../gas/reserve.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
-import { fundsOf, isTank, withoutReserve } from '../withdrawals/address-funds.ts';
-import { tankOf } from '../withdrawals/change-address.ts';
-import { availableUnits, spendableCoins } from '../withdrawals/coins.ts';
-import { feeRateNow } from '../withdrawals/fees.ts';
-import { type Holder, highestFee, holderOf, needKeys } from '../withdrawals/plan.ts';
-import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
-import { readPlan } from '../withdrawals/stored-plan.ts';
-import { failedLast } from '../withdrawals/turns.ts';
+import { fundsOf, isTank, withoutReserve } from '../spends/address-funds.ts';
+import { tankOf } from '../spends/change-address.ts';
+import { availableUnits, spendableCoins } from '../spends/coins.ts';
+import { feeRateNow } from '../spends/fees.ts';
+import { type Holder, highestFee, holderOf, needKeys } from '../spends/plan.ts';
+import { readPlan } from '../spends/stored-plan.ts';
+import { failedLast } from '../spends/turns.ts';
 import { payeeOf } from './payee.ts';
 
 /** The most valuable coins that one transaction spends: as many as the planner of coins takes. A ring makes an input of Monero large. */

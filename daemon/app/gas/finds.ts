@@ -9,9 +9,9 @@ import { openSpendsFor } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Account, Business } from '../shops/directory.ts';
-import { fundsOf } from '../withdrawals/address-funds.ts';
-import { tankOf } from '../withdrawals/change-address.ts';
-import { isSignable, needSignable } from '../withdrawals/plan.ts';
+import { fundsOf } from '../spends/address-funds.ts';
+import { tankOf } from '../spends/change-address.ts';
+import { isSignable, needSignable } from '../spends/plan.ts';
 
 export { MissingGas };
 

@@ -4,6 +4,7 @@
  * waits for all addresses that are worth their gas, up to the approved amount.
  */
 import type { AssetId } from '../../domain/assets.ts';
+import { APPROVAL_HOLDS_MS } from '../../domain/withdrawal.ts';
 import {
   triedWithdrawalsAbove,
   untriedWithdrawals,
@@ -11,13 +12,12 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import { takesAll } from '../withdrawals/coins.ts';
-import { keyState } from '../withdrawals/facts.ts';
-import { feeRateNow } from '../withdrawals/fees.ts';
-import { type Holder, isSignable } from '../withdrawals/plan.ts';
-import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
-import { approvedUnits } from '../withdrawals/sign.ts';
-import { readPlan } from '../withdrawals/stored-plan.ts';
+import { takesAll } from '../spends/coins.ts';
+import { keyState } from '../spends/facts.ts';
+import { feeRateNow } from '../spends/fees.ts';
+import { type Holder, isSignable } from '../spends/plan.ts';
+import { approvedUnits } from '../spends/sign.ts';
+import { readPlan } from '../spends/stored-plan.ts';
 import { type Desk, deskOf, type Find, findsOf, inTank, isWorth, missingFor, openDesk } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf, planOf } from './plans.ts';
 import { ownSpends } from './stuck.ts';

@@ -1,5 +1,5 @@
 /** The side of collecting with gas that the payments see. */
-import type { GasPort } from '../withdrawals/ports.ts';
+import type { GasPort } from '../spends/ports.ts';
 import { waitsForAll } from './needed.ts';
 import { endPlan, haltPlan } from './plans.ts';
 import { coinReserve } from './reserve.ts';

@@ -8,7 +8,7 @@ import { MS_PER_HOUR } from '../../domain/time.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { feeRateKnown } from '../withdrawals/fees.ts';
+import { feeRateKnown } from '../spends/fees.ts';
 
 export const GAS_HOURS_MAX = 168;
 /** An hour is cheap among so many measured ones at least, and if so many of a hundred are no dearer. */

@@ -9,7 +9,7 @@ import { addressBalance } from '../../store/queries/address-balances.ts';
 import { versionsOf } from '../../store/queries/withdrawals.ts';
 import { type OwnAddressRow, ownTarget } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
-import { isRefused, versionFacts } from '../withdrawals/facts.ts';
+import { isRefused, versionFacts } from '../spends/facts.ts';
 import type { Desk } from './finds.ts';
 import { ownSpends } from './stuck.ts';
 

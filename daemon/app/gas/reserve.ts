@@ -5,8 +5,8 @@ import { accountById } from '../../store/queries/businesses.ts';
 import { forwardPlansOf } from '../../store/queries/forwarding.ts';
 import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { App } from '../app.ts';
-import { type CoinReserve, fundsOf, isTank } from '../withdrawals/address-funds.ts';
-import type { Holder } from '../withdrawals/plan.ts';
+import { type CoinReserve, fundsOf, isTank } from '../spends/address-funds.ts';
+import type { Holder } from '../spends/plan.ts';
 import { assetsOf, type Desk, findsOf, inTank, isLoss, isLossOf, withReserve } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf } from './plans.ts';
 

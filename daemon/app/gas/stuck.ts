@@ -10,11 +10,11 @@ import { seenOf } from '../../domain/spend-state.ts';
 import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { addVersion } from '../withdrawals/claim.ts';
-import { isRefused, keyState, sharedKeys, versionFacts } from '../withdrawals/facts.ts';
-import { type Holder, prepare } from '../withdrawals/plan.ts';
-import type { StoredOwn } from '../withdrawals/sign.ts';
-import { readPlan } from '../withdrawals/stored-plan.ts';
+import { addVersion } from '../spends/claim.ts';
+import { isRefused, keyState, sharedKeys, versionFacts } from '../spends/facts.ts';
+import { type Holder, prepare } from '../spends/plan.ts';
+import type { StoredOwn } from '../spends/sign.ts';
+import { readPlan } from '../spends/stored-plan.ts';
 import type { Desk } from './finds.ts';
 
 /** How long a payment may stay unconfirmed before it is replaced. */

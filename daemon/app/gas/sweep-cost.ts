@@ -5,7 +5,7 @@ import { addressBalance } from '../../store/queries/address-balances.ts';
 import type { PaymentRow } from '../../store/queries/invoices.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { feeRateKnown } from '../withdrawals/fees.ts';
+import { feeRateKnown } from '../spends/fees.ts';
 
 /** Of the highest fees at the present price: funding the address with gas included. `usd`: 1e-8 US dollars. */
 type SweepCost = { usd: bigint; percent: number; isDear: boolean };

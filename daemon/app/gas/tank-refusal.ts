@@ -6,8 +6,8 @@ import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import { tankOf } from '../withdrawals/change-address.ts';
-import { type Holder, holderOf } from '../withdrawals/plan.ts';
+import { tankOf } from '../spends/change-address.ts';
+import { type Holder, holderOf } from '../spends/plan.ts';
 import type { Desk, Find } from './finds.ts';
 
 /** The alert about what a token keeps where it is. */

@@ -26,7 +26,7 @@ import type { App } from '../app.ts';
 import { balances } from '../books/balance.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Account, Business } from '../shops/directory.ts';
-import { keepKeyImages } from '../withdrawals/key-images.ts';
+import { keepKeyImages } from '../spends/key-images.ts';
 
 /** `unproven`: smallest units that may have been spent still. */
 export type ImportedImages = { learned: number; known: number; unmatched: number; unproven: bigint };

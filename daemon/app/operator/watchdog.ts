@@ -15,7 +15,7 @@ import { end, openMessage, raise, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { clockBehind } from '../recovery/clock.ts';
-import { withdrawalOf } from '../withdrawals/rows.ts';
+import { withdrawalOf } from '../spends/rows.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
 /** An operator who requests a withdrawal and approves it within this time gets no alert. */

@@ -17,9 +17,9 @@ import {
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
+import { overpaidToRefund } from '../spends/refund-left.ts';
 import { refundableDeposit, stepDeposit } from '../withdrawals/inbox.ts';
 import { refundWanted } from '../withdrawals/refund.ts';
-import { overpaidToRefund } from '../withdrawals/refund-left.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from '../withdrawals/request.ts';
 import { changed, checkRefundAddress, findRefundLink } from './links.ts';
 

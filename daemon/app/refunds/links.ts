@@ -33,10 +33,10 @@ import { findInvoice } from '../invoices/invoices.ts';
 import { isTooSmall } from '../invoices/payments.ts';
 import { targetsOfText } from '../operator/search.ts';
 import type { Business } from '../shops/directory.ts';
+import { needSignable } from '../spends/plan.ts';
+import { overpaidToRefund } from '../spends/refund-left.ts';
 import { refundableDeposit } from '../withdrawals/inbox.ts';
-import { needSignable } from '../withdrawals/plan.ts';
 import { refundWanted } from '../withdrawals/refund.ts';
-import { overpaidToRefund } from '../withdrawals/refund-left.ts';
 import { chainOf } from '../withdrawals/request.ts';
 
 /** How long a payer may type the address. */

@@ -9,7 +9,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { nonceOf, type SpendPlan } from '../../domain/spend.ts';
-import type { Speed } from '../../domain/withdrawal.ts';
+import { APPROVAL_HOLDS_MS, type Speed } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
@@ -17,17 +17,17 @@ import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { type CollectTerms, collectTerms } from '../gas/needed.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
-import { fundsOf } from './address-funds.ts';
-import { availableUnits, sweepLimit, takesAll } from './coins.ts';
-import { feeRateNow, needApprovable, type SpeedCost, speedsOf } from './fees.ts';
+import { fundsOf } from '../spends/address-funds.ts';
+import { availableUnits, sweepLimit, takesAll } from '../spends/coins.ts';
+import { feeRateNow, needApprovable, type SpeedCost, speedsOf } from '../spends/fees.ts';
+import { giveUp } from '../spends/outside.ts';
+import { isForCollecting, paymentOf, whyNotNow } from '../spends/payment.ts';
+import { type Holder, holderOf, isOutside, prepare } from '../spends/plan.ts';
+import { applyEvent, findWithdrawal } from '../spends/rows.ts';
+import { intentOf, type StoredApproval } from '../spends/sign.ts';
 import { reportAddress } from './known-addresses.ts';
-import { giveUp } from './outside.ts';
-import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
-import { type Holder, holderOf, isOutside, prepare } from './plan.ts';
 import { refundSaid, typedSaid } from './refund.ts';
-import { APPROVAL_HOLDS_MS, needGas } from './request.ts';
-import { applyEvent, findWithdrawal } from './rows.ts';
-import { intentOf, type StoredApproval } from './sign.ts';
+import { needGas } from './request.ts';
 import {
   feeWarnings,
   firstApproved,

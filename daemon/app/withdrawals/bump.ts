@@ -12,17 +12,17 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { claimOwn, overtakenIsRejected } from '../spends/claim.ts';
+import { coinAt } from '../spends/coins.ts';
+import { versionFacts } from '../spends/facts.ts';
+import { fastRate, needApprovable, RATE_TIMEOUT_MS } from '../spends/fees.ts';
+import { ownIntent } from '../spends/own.ts';
+import { type Holder, holderOf, needKeys, type Planned, prepare } from '../spends/plan.ts';
+import { closeRefusals } from '../spends/refusals.ts';
+import { dropUnsigned } from '../spends/rows.ts';
+import type { StoredOwn } from '../spends/sign.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { claimOwn, overtakenIsRejected } from './claim.ts';
-import { coinAt } from './coins.ts';
-import { versionFacts } from './facts.ts';
-import { fastRate, needApprovable, RATE_TIMEOUT_MS } from './fees.ts';
-import { ownIntent } from './own.ts';
-import { type Holder, holderOf, needKeys, type Planned, prepare } from './plan.ts';
-import { closeRefusals } from './refusals.ts';
 import { assetFor } from './request.ts';
-import { dropUnsigned } from './rows.ts';
-import type { StoredOwn } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
 type BumpRequest = { outpoint: string; feeRate: bigint | null };

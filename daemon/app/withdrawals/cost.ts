@@ -3,7 +3,7 @@ import type { Asset, AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { availableUnits } from './coins.ts';
+import { availableUnits } from '../spends/coins.ts';
 import { chainOf, estimatedFee, estimateHighestFee, type NewWithdrawal } from './request.ts';
 
 export type Cost = {

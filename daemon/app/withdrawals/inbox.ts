@@ -22,8 +22,8 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { creditsFor, quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
+import { overpaidToRefund } from '../spends/refund-left.ts';
 import { refundWanted, requestWanted } from './refund.ts';
-import { overpaidToRefund } from './refund-left.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 type Deposit = { item: InboxRow; credit: CreditRow };

@@ -5,11 +5,11 @@ import type { App } from '../app.ts';
 import { balances, formerBalances } from '../books/balance.ts';
 import { type Desk, deskOf, findsOf, isLossOf, isWorth } from '../gas/finds.ts';
 import type { Business } from '../shops/directory.ts';
-import { fundsOf } from './address-funds.ts';
-import { nextChange } from './change-address.ts';
-import { availableUnits } from './coins.ts';
-import { feeRateNow } from './fees.ts';
-import { type Holder, holderOf, isSignable } from './plan.ts';
+import { fundsOf } from '../spends/address-funds.ts';
+import { nextChange } from '../spends/change-address.ts';
+import { availableUnits } from '../spends/coins.ts';
+import { feeRateNow } from '../spends/fees.ts';
+import { type Holder, holderOf, isSignable } from '../spends/plan.ts';
 import { estimatedFee, estimateHighestFee, type NewWithdrawal } from './request.ts';
 
 /**

@@ -10,9 +10,9 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
+import { findWithdrawal, spendOf } from '../spends/rows.ts';
+import { ownOf } from '../spends/sign.ts';
 import { replacementsOf } from './replace.ts';
-import { findWithdrawal, spendOf } from './rows.ts';
-import { ownOf } from './sign.ts';
 
 /** The maximum number of rows that one call reads, for filters with few matches. */
 const SCANNED_MAX = 5_000;

@@ -11,12 +11,12 @@ import { type VersionRow, versionById, type WithdrawalRow } from '../../store/qu
 import type { App } from '../app.ts';
 import { type Desk, deskOf } from '../gas/finds.ts';
 import { collectForWithdrawals, type SignedGasGrant } from '../gas/plans.ts';
+import { findWithdrawal } from '../spends/rows.ts';
 import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
 import { batch, previewBatch } from './batch.ts';
 import { bump, holderFor, previewBump } from './bump.ts';
 import { endedWith, previewReclaim, reclaim } from './reclaim.ts';
 import { previewReplacement, replace } from './replace.ts';
-import { findWithdrawal } from './rows.ts';
 
 const WAIT_MS_MAX = 5_000;
 const LOOK_MS = 50;

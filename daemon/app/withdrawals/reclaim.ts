@@ -13,14 +13,14 @@ import type { Reader } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { addVersion, Overtaken, overtakenIsRejected } from '../spends/claim.ts';
+import { needApprovable } from '../spends/fees.ts';
+import { ownIntent } from '../spends/own.ts';
+import { type Holder, holderOf, needKeys, type Planned, prepare } from '../spends/plan.ts';
+import { setCancel } from '../spends/rows.ts';
+import type { StoredOwn } from '../spends/sign.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, Overtaken, overtakenIsRejected } from './claim.ts';
-import { needApprovable } from './fees.ts';
-import { ownIntent } from './own.ts';
-import { type Holder, holderOf, needKeys, type Planned, prepare } from './plan.ts';
 import { needOpen, outbidding } from './replace.ts';
-import { setCancel } from './rows.ts';
-import type { StoredOwn } from './sign.ts';
 import { endWarnings } from './warnings.ts';
 
 /** `newest`: the id of the version that it was planned from. */

@@ -20,8 +20,8 @@ import { findInvoice } from '../invoices/invoices.ts';
 import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
-import { needSignable } from './plan.ts';
-import { heldByLinks, leftUnits, sendableOverpaid, whyUncovered } from './refund-left.ts';
+import { needSignable } from '../spends/plan.ts';
+import { heldByLinks, leftUnits, sendableOverpaid, whyUncovered } from '../spends/refund-left.ts';
 import {
   canSpend,
   estimateHighestFee,

@@ -3,10 +3,10 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { paidBy, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { feeRateNow } from './fees.ts';
+import { feeRateNow } from '../spends/fees.ts';
+import type { Unseen } from '../spends/send.ts';
+import { ownOf } from '../spends/sign.ts';
 import { replace } from './replace.ts';
-import type { Unseen } from './send.ts';
-import { ownOf } from './sign.ts';
 
 /** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
 const RENEWALS_MAX = 2;

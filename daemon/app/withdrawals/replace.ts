@@ -15,16 +15,16 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { addVersion, Overtaken, overtakenIsRejected, type Raised } from '../spends/claim.ts';
+import { availableUnits } from '../spends/coins.ts';
+import { type Replaceable, replaceFacts } from '../spends/facts.ts';
+import { fastRate, needApprovable } from '../spends/fees.ts';
+import { isUnasked } from '../spends/payment.ts';
+import { type Holder, holderOf, isOutside, type Planned, type PlanRequest, prepare } from '../spends/plan.ts';
+import { dropUnsigned, setCancel, spendOf, withdrawalOf } from '../spends/rows.ts';
+import { intentOf } from '../spends/sign.ts';
+import { readPlan } from '../spends/stored-plan.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, Overtaken, overtakenIsRejected, type Raised } from './claim.ts';
-import { availableUnits } from './coins.ts';
-import { type Replaceable, replaceFacts } from './facts.ts';
-import { fastRate, needApprovable } from './fees.ts';
-import { isUnasked } from './payment.ts';
-import { type Holder, holderOf, isOutside, type Planned, type PlanRequest, prepare } from './plan.ts';
-import { dropUnsigned, setCancel, spendOf, withdrawalOf } from './rows.ts';
-import { intentOf } from './sign.ts';
-import { readPlan } from './stored-plan.ts';
 
 type ReplaceRequest = {
   /** `speed-up`: the same payments. `cancel`: the other payments only; if there is none, pays back to ourselves. */

@@ -12,7 +12,7 @@ import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
-import { MS_PER_DAY } from '../../domain/time.ts';
+import { APPROVAL_HOLDS_MS } from '../../domain/withdrawal.ts';
 import { policyOf, stepInbox } from '../../store/queries/policies.ts';
 import { insertWithdrawal, type WithdrawalRow, waitingWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -26,15 +26,13 @@ import { isQuarantined } from '../recovery/quarantine.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
-import { fundsOf } from './address-funds.ts';
-import { availableUnits, coinAt, spendableCoins } from './coins.ts';
-import { feeRateNow } from './fees.ts';
-import { highestFee, isSignable, needSignable } from './plan.ts';
+import { fundsOf } from '../spends/address-funds.ts';
+import { availableUnits, coinAt, spendableCoins } from '../spends/coins.ts';
+import { feeRateNow } from '../spends/fees.ts';
+import { highestFee, isSignable, needSignable } from '../spends/plan.ts';
+import { withdrawalOf } from '../spends/rows.ts';
 import { whyByHand } from './policy.ts';
-import { withdrawalOf } from './rows.ts';
 
-/** How long a request waits for a decision, and an approval for the signer, in milliseconds. */
-export const APPROVAL_HOLDS_MS = 7 * MS_PER_DAY;
 /** Unsigned withdrawals of one business. */
 const WAITING_MAX = 1_000;
 const WITHDRAWAL_USD_MIN = 10n * 100_000_000n;

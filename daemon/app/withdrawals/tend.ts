@@ -4,12 +4,12 @@ import type { VersionRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { isQuarantined, leftOn } from '../recovery/quarantine.ts';
-import { learnKeyImages } from './key-images.ts';
-import { recogniseOutside } from './outside.ts';
-import { passWithdrawals } from './pass.ts';
+import { learnKeyImages } from '../spends/key-images.ts';
+import { recogniseOutside } from '../spends/outside.ts';
+import { passWithdrawals } from '../spends/pass.ts';
+import { matchSpends, whyHeld } from '../spends/restored-spends.ts';
+import { type LastChecks, lookForConflicts } from '../spends/vanished.ts';
 import { renew } from './renew.ts';
-import { matchSpends, whyHeld } from './restored-spends.ts';
-import { type LastChecks, lookForConflicts } from './vanished.ts';
 
 /** The state that a pass leaves for the next one of its chain: see `passWithdrawals` and `lookForConflicts`. */
 export type Progress = { after: number; asked: LastChecks };

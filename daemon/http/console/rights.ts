@@ -3,8 +3,8 @@
 import type { App } from '../../app/app.ts';
 import { findSale } from '../../app/operator/counter.ts';
 import { findBusiness } from '../../app/operator/find.ts';
+import { findWithdrawal } from '../../app/spends/rows.ts';
 import { policyFor } from '../../app/withdrawals/policy.ts';
-import { findWithdrawal } from '../../app/withdrawals/rows.ts';
 import type { Spending } from '../../contract/method.ts';
 import { type Method, type Result, rulesOf } from '../../contract/operator.ts';
 

@@ -11,6 +11,7 @@ import { findInvoiceOf } from '../../app/invoices/invoices.ts';
 import { makeInvoiceLink, REFUND_LINK_DAYS } from '../../app/refunds/links.ts';
 import { cryptoRejected } from '../../app/shops/cryptos.ts';
 import type { Business } from '../../app/shops/directory.ts';
+import { findWithdrawalOf, withdrawalNotFound } from '../../app/spends/rows.ts';
 import { refundedInvoice, refundWanted } from '../../app/withdrawals/refund.ts';
 import {
   estimateHighestFee,
@@ -20,7 +21,6 @@ import {
   withdrawable,
   withdrawables,
 } from '../../app/withdrawals/request.ts';
-import { findWithdrawalOf, withdrawalNotFound } from '../../app/withdrawals/rows.ts';
 import { assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';

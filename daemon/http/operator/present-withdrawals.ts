@@ -1,10 +1,10 @@
 /** Withdrawals, previews, policies and addresses in the form of the operator API. */
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
+import { whyOutside } from '../../app/spends/outside.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import type { Cost } from '../../app/withdrawals/cost.ts';
 import type { showWithdrawal } from '../../app/withdrawals/lists.ts';
-import { whyOutside } from '../../app/withdrawals/outside.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
 import type { Recipient } from '../../app/withdrawals/recipient.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';

@@ -9,8 +9,8 @@ import { hasExpired, type InvoiceDetails, type InvoiceLine } from '../../app/ope
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
+import { openOverpaid } from '../../app/spends/refund-left.ts';
 import { refundable } from '../../app/withdrawals/refund.ts';
-import { openOverpaid } from '../../app/withdrawals/refund-left.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';

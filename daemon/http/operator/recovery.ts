@@ -7,7 +7,7 @@ import { accountsSearched } from '../../app/recovery/discovery-record.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { sleepingKeys } from '../../app/recovery/sleeping-keys.ts';
-import { takeOver, whyNotReady } from '../../app/withdrawals/restored-spends.ts';
+import { takeOver, whyNotReady } from '../../app/spends/restored-spends.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';

@@ -3,6 +3,8 @@
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
+import { handOut, takeBack } from '../../app/spends/outside.ts';
+import { findWithdrawal } from '../../app/spends/rows.ts';
 import { type GivenApproval, reject } from '../../app/withdrawals/approve.ts';
 import { giveUpBump, holderFor } from '../../app/withdrawals/bump.ts';
 import { costOf } from '../../app/withdrawals/cost.ts';
@@ -15,12 +17,10 @@ import {
 } from '../../app/withdrawals/grants.ts';
 import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
 import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
-import { handOut, takeBack } from '../../app/withdrawals/outside.ts';
 import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
 import { approveProposal, type Proposal, propose } from '../../app/withdrawals/propose.ts';
 import { recipientOf } from '../../app/withdrawals/recipient.ts';
 import { requestByOperator } from '../../app/withdrawals/request.ts';
-import { findWithdrawal } from '../../app/withdrawals/rows.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, type AssetId, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';

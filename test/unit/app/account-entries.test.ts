@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ExportRow, exportPage } from '../../../daemon/app/books/export.ts';
 import { reconcile } from '../../../daemon/app/books/reconcile.ts';
-import { keyState } from '../../../daemon/app/withdrawals/facts.ts';
+import { keyState } from '../../../daemon/app/spends/facts.ts';
 import type { AssetId } from '../../../daemon/domain/assets.ts';
 import type { Credit, Debit, DebitKind } from '../../../daemon/domain/chain.ts';
 import { nonceKey } from '../../../daemon/domain/spend.ts';

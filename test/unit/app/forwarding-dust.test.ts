@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { type Forecast, forecast } from '../../../daemon/app/forwarding/run.ts';
 import { coinReserve } from '../../../daemon/app/gas/reserve.ts';
-import { tankOf } from '../../../daemon/app/withdrawals/change-address.ts';
+import { tankOf } from '../../../daemon/app/spends/change-address.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { TOKEN } from './pay-families.ts';
 

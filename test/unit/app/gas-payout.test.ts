@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { deskOf, findsOf, missingFor, payoutGas } from '../../../daemon/app/gas/finds.ts';
 import { passGas } from '../../../daemon/app/gas/pass.ts';
-import { feeRateNow } from '../../../daemon/app/withdrawals/fees.ts';
+import { feeRateNow } from '../../../daemon/app/spends/fees.ts';
 import { assetOf } from '../../../daemon/domain/assets.ts';
 import { formatUnits } from '../../../daemon/domain/money.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';

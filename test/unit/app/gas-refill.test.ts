@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { withReserve } from '../../../daemon/app/gas/finds.ts';
 import { passGas } from '../../../daemon/app/gas/pass.ts';
 import { ownSpends } from '../../../daemon/app/gas/stuck.ts';
-import { tankOf } from '../../../daemon/app/withdrawals/change-address.ts';
+import { tankOf } from '../../../daemon/app/spends/change-address.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { versionsOf } from '../../../daemon/store/queries/withdrawals.ts';
 import { beginGasPlan } from './gas-kit.ts';

@@ -1,8 +1,8 @@
 /** Deposits of the inbox: what becomes of those that the operator counts for their invoice, and of those that vanish. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { openOverpaid } from '../../../daemon/app/spends/refund-left.ts';
 import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
-import { openOverpaid } from '../../../daemon/app/withdrawals/refund-left.ts';
 import type { Context } from '../../../daemon/http/operator/context.ts';
 import { inboxList } from '../../../daemon/http/operator/overview.ts';
 import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';

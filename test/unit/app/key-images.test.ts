@@ -1,7 +1,7 @@
 /** How the service learns the key images of its coins, and which blocks it searches for their spends. */
 import { describe, expect, it } from 'vitest';
 import { watchList } from '../../../daemon/app/addresses/watch.ts';
-import { learnKeyImages } from '../../../daemon/app/withdrawals/key-images.ts';
+import { learnKeyImages } from '../../../daemon/app/spends/key-images.ts';
 import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';

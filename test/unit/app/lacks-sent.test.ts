@@ -1,7 +1,7 @@
 /** Whether the books of an account chain lack a transaction that blocks have of an address of ours: nothing is paid from there then. */
 import { expect, it } from 'vitest';
 import { adoptBalances, reconcile } from '../../../daemon/app/books/reconcile.ts';
-import { fundsOf } from '../../../daemon/app/withdrawals/address-funds.ts';
+import { fundsOf } from '../../../daemon/app/spends/address-funds.ts';
 import type { ListedScript, Witnesses } from '../../../daemon/chains/adapter.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ETH } from './pay-families.ts';

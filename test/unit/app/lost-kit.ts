@@ -1,9 +1,9 @@
 /** A service that was restored while no node has what the lost machine signed. */
 import { expect } from 'vitest';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { approveProposal, propose } from '../../../daemon/app/withdrawals/propose.ts';
 import { reclaim as reclaimNow } from '../../../daemon/app/withdrawals/reclaim.ts';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { Review } from '../../../daemon/operator/review.ts';

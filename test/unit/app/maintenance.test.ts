@@ -8,7 +8,7 @@ import { expireAnswers } from '../../../daemon/app/idempotency.ts';
 import { cancelForgotten } from '../../../daemon/app/invoices/invoices.ts';
 import { freeRows } from '../../../daemon/app/maintenance.ts';
 import { dropOldEvents } from '../../../daemon/app/notifications/shop-events.ts';
-import { writePlan } from '../../../daemon/app/withdrawals/stored-plan.ts';
+import { writePlan } from '../../../daemon/app/spends/stored-plan.ts';
 import { INPUTS_KEPT_MAX, type SpendSeen } from '../../../daemon/domain/chain.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import type { SpendPlan } from '../../../daemon/domain/spend.ts';

@@ -1,6 +1,6 @@
 /** What an invoice got beyond its price, where something small came behind it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openOverpaid } from '../../../daemon/app/withdrawals/refund-left.ts';
+import { openOverpaid } from '../../../daemon/app/spends/refund-left.ts';
 import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import { invoiceById } from '../../../daemon/store/queries/invoices.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';

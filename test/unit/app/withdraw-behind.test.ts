@@ -11,7 +11,7 @@ import { beginQuarantine, jumpFarther } from '../../../daemon/app/recovery/begin
 import { quarantineOf, restoredFrom } from '../../../daemon/app/recovery/quarantine.ts';
 import { nextRescan, watchSkipped } from '../../../daemon/app/recovery/rescan.ts';
 import type { Account } from '../../../daemon/app/shops/directory.ts';
-import { takeOver, whyNotReady } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { takeOver, whyNotReady } from '../../../daemon/app/spends/restored-spends.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';

@@ -1,8 +1,8 @@
 /** Which withdrawals, and which coins, come to their turn however many others there are. */
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { spendableCoins } from '../../../daemon/app/spends/coins.ts';
+import { expireWithdrawals } from '../../../daemon/app/spends/pass.ts';
 import { approve, previewWithdrawal, reject } from '../../../daemon/app/withdrawals/approve.ts';
-import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
-import { expireWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { insertCredit } from '../../../daemon/store/queries/credits.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';

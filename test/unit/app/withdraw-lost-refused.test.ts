@@ -1,6 +1,6 @@
 /** A payment in place of a lost machine's that every node refuses: the alert names what the operator can do. */
 import { describe, expect, it } from 'vitest';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { bury, lost, order, reclaim } from './lost-kit.ts';
 import type { PayBench } from './pay-bench.ts';

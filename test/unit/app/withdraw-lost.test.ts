@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { showWithdrawal } from '../../../daemon/app/withdrawals/lists.ts';
 import { approveProposal, propose } from '../../../daemon/app/withdrawals/propose.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';

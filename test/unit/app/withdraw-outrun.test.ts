@@ -5,10 +5,10 @@
 import { describe, expect, it } from 'vitest';
 import { MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { batch as approveBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { propose } from '../../../daemon/app/withdrawals/propose.ts';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { textOf } from '../../../daemon/domain/messages.ts';
 import { versionByTxid } from '../../../daemon/store/queries/withdrawals.ts';

@@ -1,7 +1,7 @@
 /** Withdrawals of an account whose keys are in another wallet, which sends them by itself. */
 import { describe, expect, it } from 'vitest';
-import { handOut } from '../../../daemon/app/withdrawals/outside.ts';
-import { readPlan } from '../../../daemon/app/withdrawals/stored-plan.ts';
+import { handOut } from '../../../daemon/app/spends/outside.ts';
+import { readPlan } from '../../../daemon/app/spends/stored-plan.ts';
 import { decodeTransaction, unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import type { UtxoPlan } from '../../../daemon/domain/spend.ts';

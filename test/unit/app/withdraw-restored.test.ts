@@ -11,7 +11,7 @@ import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { beginAsOlder } from '../../../daemon/app/recovery/older.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import type { Checkpoint } from '../../../daemon/domain/chain.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';

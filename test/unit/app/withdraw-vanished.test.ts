@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';

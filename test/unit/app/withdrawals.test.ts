@@ -1,7 +1,7 @@
 /** What the chain's facts make of signed withdrawals: the rows that stand for them are put there, the facts are told. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
+import { availableUnits } from '../../../daemon/app/spends/coins.ts';
 import { reportAddress } from '../../../daemon/app/withdrawals/known-addresses.ts';
 import type { VersionKind } from '../../../daemon/domain/spend-state.ts';
 import { insertTarget, targetIdByScript } from '../../../daemon/store/queries/credits.ts';

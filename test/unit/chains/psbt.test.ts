@@ -4,7 +4,7 @@ import { initEccLib, Psbt, script as Script, Transaction } from 'bitcoinjs-lib';
 import * as ecc from 'tiny-secp256k1';
 import { describe, expect, it } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
-import { needSignable } from '../../../daemon/app/withdrawals/plan.ts';
+import { needSignable } from '../../../daemon/app/spends/plan.ts';
 import type { CoinSource } from '../../../daemon/chains/adapter.ts';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { isOfPlan, judgeSigned } from '../../../daemon/chains/utxo/spend/judge.ts';

@@ -1,7 +1,7 @@
 /** A database of before conflict keys: what was planned, signed and held in it means the same afterwards. */
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { readPlan } from '../../../daemon/app/withdrawals/stored-plan.ts';
+import { readPlan } from '../../../daemon/app/spends/stored-plan.ts';
 import type { CoinSource } from '../../../daemon/chains/adapter.ts';
 import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
 import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
