@@ -26,7 +26,7 @@ import type {
 } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 
-const SYNCS_MAX = 60;
+const CATCH_UP_MS = 20_000;
 const BEGIN_MS = 60_000;
 const AGAIN_MS = 50;
 
@@ -230,10 +230,15 @@ export class FactBook implements ScriptList {
     }
   }
 
-  /** Syncs until the adapter's view is complete. Returns the updates that it took. */
-  async catchUp(adapter: ChainAdapter, signal: AbortSignal = AbortSignal.timeout(25_000)): Promise<ChainUpdate[]> {
+  /** Syncs until the adapter's view is complete, `ms` at most. Returns the updates that it took. */
+  async catchUp(
+    adapter: ChainAdapter,
+    signal: AbortSignal = AbortSignal.timeout(25_000),
+    ms: number = CATCH_UP_MS,
+  ): Promise<ChainUpdate[]> {
     const updates: ChainUpdate[] = [];
-    for (let i = 0; i < SYNCS_MAX; i++) {
+    const until = performance.now() + ms;
+    while (performance.now() < until) {
       const update = await adapter.sync(this.checkpoint, signal);
       if (update) {
         this.apply(update);
@@ -243,7 +248,7 @@ export class FactBook implements ScriptList {
       // Between two looks at a mempool an adapter may want to rest.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    throw new Error(`no complete view after ${SYNCS_MAX} syncs`);
+    throw new Error(`no complete view in ${ms} ms`);
   }
 
   /** What a target was paid: units, and the height of the block or null, in a fixed order. */
