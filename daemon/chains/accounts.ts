@@ -1,8 +1,8 @@
 /** The choice of the address that pays on an account chain. */
 import { type AssetId, assetOf } from '../domain/assets.ts';
-import { Rejected } from '../domain/errors.ts';
+import { assert, Rejected } from '../domain/errors.ts';
 import { formatUnits, minOf } from '../domain/money.ts';
-import type { AddressFunds, PaymentRequest } from './spending.ts';
+import type { AddressFunds, PaymentRequest, Spending } from './spending.ts';
 
 type Request = Pick<PaymentRequest, 'asset' | 'holdings' | 'from' | 'inputsMax'>;
 
@@ -14,6 +14,12 @@ export type Sender = {
   /** The amount that leaves it in the paid asset, without the fee. */
   units: bigint;
 };
+
+/** The highest fee of a usual transfer on an account chain, in units of the fee's asset. `rate`: as of `feeRate`. */
+export function usualFee(spending: Spending, asset: AssetId, rate: bigint): bigint {
+  assert(spending.usualFee, 'an account chain');
+  return spending.usualFee(asset, rate);
+}
 
 /**
  * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. A sweep without

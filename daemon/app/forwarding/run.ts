@@ -1,4 +1,5 @@
 /** The payment that a plan would begin now: the money that nobody else needs, and the fee for it. Stores nothing. */
+import { usualFee } from '../../chains/accounts.ts';
 import type { AddressFunds, EstimateRequest, Holdings } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -114,7 +115,7 @@ export async function forecast(
   const wanted = { free, least, fees, limits: limitsOf(terms), usedToday: used.fees, sameAsset };
   const tank = places.some(({ gas }) => gas > 0n) ? await tankOf(app, holder) : null;
   const there = tank && fundsOf(app.store, { chain, account, asset: feeAsset }, {}).balance(tank).units[feeAsset];
-  const fee = chain.spending.usualFee?.(feeAsset, rate) ?? 0n;
+  const fee = tank ? usualFee(chain.spending, feeAsset, rate) : 0n;
   const { first, sent } = stepsOf(wanted, parts, { fee, there: there ?? 0n, usedToday: used.gas });
   const isDust = first.kind === 'send' && chain.spending.isDust(address, first.units);
   if (isDust) return { ...nothing, free };
@@ -227,9 +228,9 @@ function holdingsOf(
 function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: bigint): Place[] {
   const { business, chain, account, asset } = holder;
   const { feeAsset } = chain.spending;
-  const fee = asset === feeAsset ? 0n : (chain.spending.usualFee?.(asset, rate) ?? 0n);
+  const fee = asset === feeAsset ? 0n : usualFee(chain.spending, asset, rate);
   const tank = app.store.get(accountById, { id: account.id })?.tank ?? 0;
-  const fundFee = chain.spending.usualFee?.(feeAsset, rate) ?? 0n;
+  const fundFee = usualFee(chain.spending, feeAsset, rate);
   const isCostly = ({ units, gas }: Place): boolean => {
     const cost = fee + (gas > 0n ? fundFee : 0n);
     return fee > 0n && isLossOf(app, business, [assetOf(asset), units], [assetOf(feeAsset), cost]);

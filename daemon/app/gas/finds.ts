@@ -1,5 +1,5 @@
 /** Finds the money on the deposit addresses and former tanks of an account chain, and the cost of collecting it into the tank. */
-import { MissingGas } from '../../chains/accounts.ts';
+import { MissingGas, usualFee } from '../../chains/accounts.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { ASSETS, type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
 import { chainOf } from '../../domain/chain.ts';
@@ -85,7 +85,7 @@ const FUND_PERCENT = 125n;
 export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
   const { chain, account, business, feeAsset, tank } = desk;
   const spending = chain.spending;
-  const gasOf = (asset: AssetId): bigint => spending.usualFee?.(asset, feeRate) ?? 0n;
+  const gasOf = (asset: AssetId): bigint => usualFee(spending, asset, feeRate);
   const usdOf = (of: Asset, units: bigint): bigint | null => usdWorth(app, business, of, units);
   const finds = assetsOf(desk).flatMap((asset) => {
     const funds = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true });
@@ -145,7 +145,7 @@ export function payoutGas(app: App, desk: Desk, finds: readonly Find[], feeRate:
   const { business, chain, feeAsset } = desk;
   const { spending } = chain;
   const gas = assetsOf(desk).map((asset) => {
-    const fee = spending.usualFee?.(asset.symbol, spending.highestRate(feeRate)) ?? 0n;
+    const fee = usualFee(spending, asset.symbol, spending.highestRate(feeRate));
     const held = inTank(app, desk, asset.symbol);
     const isThere = held > 0n && !isLossOf(app, business, [asset, held], [feeAsset, fee]);
     return asset !== feeAsset && (isThere || finds.some((find) => find.asset === asset)) ? fee : 0n;

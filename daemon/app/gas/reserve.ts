@@ -1,4 +1,5 @@
 /** The coin that stays where it is when a forwarding plan sends the rest of it on, so that tokens can still be moved. */
+import { usualFee } from '../../chains/accounts.ts';
 import { assetOf, isToken } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
 import { accountById } from '../../store/queries/businesses.ts';
@@ -25,7 +26,7 @@ export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinRese
     .balances()
     .find((one) => isTank(one, row.tank));
   if (!tank) return reserve;
-  const gasOf = (of: typeof asset): bigint => chain.spending.usualFee?.(of, feeRate) ?? 0n;
+  const gasOf = (of: typeof asset): bigint => usualFee(chain.spending, of, feeRate);
   const desk: Desk = { business, account, chain, feeAsset: assetOf(feeAsset), tank };
   const toFund = findsOf(app, desk, feeRate)
     // whoever likes sends tokens that are worth less than their gas
@@ -44,7 +45,7 @@ function gasOfForwarded(app: App, { business, chain, account }: Holder, feeRate:
   const gas = new Map<string, bigint>();
   const plans = app.store.all(forwardPlansOf, { business_id: business.id });
   for (const { asset } of plans.filter(({ chain_key, asset }) => chain_key === chain.key && isToken(asset))) {
-    const fee = chain.spending.usualFee?.(asset, feeRate) ?? 0n;
+    const fee = usualFee(chain.spending, asset, feeRate);
     for (const { address, units } of fundsOf(app.store, { chain, account, asset }, {}).balances()) {
       const moved = [assetOf(asset), units[asset] ?? 0n] as const;
       if (isLossOf(app, business, moved, [assetOf(chain.spending.feeAsset), fee])) continue;

@@ -3,6 +3,7 @@
  *
  * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
+import { usualFee } from '../../chains/accounts.ts';
 import { type AddressFunds, type Description, payoutTo } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -120,7 +121,7 @@ async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
 async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Promise<Preview> {
   const holder = holderOf(app, row);
   const spending = holder.chain.spending;
-  const fee = spending.usualFee?.(row.asset, await feeRateNow(holder.chain)) ?? 0n;
+  const fee = usualFee(spending, row.asset, await feeRateNow(holder.chain));
   const feeMax = maxOf(row.fee_held, fee);
   const outputs = [payoutTo(row.address, row.asset, units)];
   const intent: Intent = { ...intentOf(holder, row), units: units.toString(), feeMax: feeMax.toString() };

@@ -1,4 +1,5 @@
 /** The money that stays in a wallet, because to move it would cost more than it is. */
+import { usualFee } from '../../chains/accounts.ts';
 import type { Asset, AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { App } from '../app.ts';
@@ -60,7 +61,7 @@ async function isScattered(app: App, desk: Desk, asset: Asset): Promise<boolean>
   const finds = findsOf(app, desk, rate).filter((find) => find.asset === asset);
   if (finds.some((find) => find.isBusy || find.usd === null || isWorth(find, 0n, feeAsset))) return false;
   const inTank = funds.balance(tank).units[asset.symbol] ?? 0n;
-  const fee = chain.spending.usualFee?.(asset.symbol, rate) ?? 0n;
+  const fee = usualFee(chain.spending, asset.symbol, rate);
   return asset === feeAsset
     ? inTank <= fee
     : inTank === 0n || isLossOf(app, business, [asset, inTank], [feeAsset, fee]);
