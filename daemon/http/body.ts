@@ -36,8 +36,17 @@ const parse = express.json({
   reviver: reviver as (key: string, value: unknown) => unknown,
 });
 
-const hasBody = (request: Request): boolean =>
-  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+/** Whether a request that nobody has read has a byte of a body. Drops it. */
+function hasBody(request: Request): Promise<boolean> | boolean {
+  const { headers } = request;
+  if (headers['transfer-encoding'] === undefined) return Number(headers['content-length'] ?? 0) > 0;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  request.once('data', () => resolve(true));
+  request.once('end', () => resolve(false));
+  // broken off: nothing that the body would have asked for may be done
+  request.once('error', () => resolve(true));
+  return promise;
+}
 
 function checkObject(value: unknown): void {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -50,9 +59,11 @@ const utf8 = new TextDecoder();
 /** Reads a body in UTF-8 as `jsonBody` does. Throws `Rejected`. */
 export function readJson(body: Buffer): unknown {
   checkText(body);
+  const text = utf8.decode(body);
+  if (text === '') return {};
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(body), reviver);
+    value = JSON.parse(text, reviver);
   } catch {
     throw new Rejected('body.json', 'The body could not be read as JSON');
   }
@@ -60,9 +71,9 @@ export function readJson(body: Buffer): unknown {
   return value;
 }
 
-function checkBody(request: Request, response: Response, next: NextFunction): void {
+async function checkBody(request: Request, response: Response, next: NextFunction): Promise<void> {
   if (request.body === undefined) {
-    if (hasBody(request)) {
+    if (await hasBody(request)) {
       response.status(415).json({ message: 'The Content-Type must be application/json' });
       return;
     }

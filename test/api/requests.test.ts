@@ -1,6 +1,8 @@
 /** What is said about requests that are wrong before any endpoint looks at them, and about keys. */
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
+import { json as jsonOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 
@@ -50,6 +52,23 @@ describe('bodies', () => {
     expect(await withdrawal.json()).toEqual({ message, status: 'error' });
   });
 
+  /** The answer to a body in chunks, without a content type. */
+  async function inChunks(path: string, texts: string[]): Promise<[number | undefined, unknown]> {
+    const headers = { 'mb-api-key': service.apiKey, 'transfer-encoding': 'chunked' };
+    const call = request(`${service.url}/api/v1/merchant${path}`, { method: 'POST', headers, agent: false });
+    for (const text of texts) call.write(text);
+    call.end();
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    return [response.statusCode, await jsonOf(response)];
+  }
+
+  it.each(['/invoice', '/withdraw', '/balance'])('in chunks is absent if there are none: %s', async (path) => {
+    const absent = await raw(`/api/v1/merchant${path}`, { method: 'POST' });
+    expect(await inChunks(path, [])).toEqual([absent.status, await absent.json()]);
+    const message = 'The Content-Type must be application/json';
+    expect(await inChunks(path, ['{"amount"', ':10}'])).toMatchObject([415, { message }]);
+  });
+
   it('of 64 KiB is read', async () => {
     const body = `{"amount":10,"x":"${'x'.repeat(65_536 - 20)}"}`;
     const response = await raw('/api/v1/merchant/invoice', { method: 'POST', body, headers: json });
@@ -79,6 +98,7 @@ describe('a request that goes past Express is answered as by Express', () => {
     ['below the minimum', '', '{"amount":1}', {}],
     ['without an amount', '', '{}', {}],
     ['half of an object', '', '{"amount":', {}],
+    ['nothing but a byte order mark', '', '\ufeff', {}],
     ['a list', '', '[]', {}],
     ['Latin-1', '', Buffer.from('{"amount":10,"order_id":"\xc4"}', 'latin1'), {}],
     ['an empty idempotency key', '', '{"amount":10}', { 'idempotency-key': '' }],
@@ -152,7 +172,12 @@ describe('paths and methods', () => {
   it('a path that is no text is a 400', async () => {
     const response = await raw('/api/v1/merchant/invoice/%ff');
     expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({ message: 'The path is not valid: its percent-encoding cannot be decoded' });
+    const message = 'The path is not valid: its percent-encoding cannot be decoded';
+    expect(await response.json()).toEqual({ message });
+    for (const path of ['withdrawal/%ff', 'invoice/%ff/refund']) {
+      const withdrawal = await raw(`/api/v1/merchant/${path}`);
+      expect([withdrawal.status, await withdrawal.json()]).toEqual([400, { message, status: 'error' }]);
+    }
   });
 });
 

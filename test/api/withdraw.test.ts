@@ -69,6 +69,11 @@ describe('a request is refused, always as a 400 with a message and the status "e
     ['all of it, with nothing left for the fee', { ...GOOD, amount: '12.5' }, 'Insufficient balance'],
     ['of a crypto that there is none of', { ...GOOD, crypto: 'XMR', address: stranger('XMR') }, 'Insufficient balance'],
     ['amount before crypto', { amount: 'x', crypto: 'x', address: 'x' }, 'The amount must be a positive number.'],
+    [
+      'all of amount before address',
+      { amount: '0.123456789', crypto: 'LTC' },
+      'The amount may have at most 8 decimals.',
+    ],
     ['crypto before address', { amount: 1, crypto: 'x', address: 'x' }, INVALID],
     ['address before minimum', { ...GOOD, amount: 0.01, address: 'x' }, `The address is invalid for LTC: ${NONE}.`],
     [

@@ -120,22 +120,23 @@ export const refundSchema = z.object({
 
 /** Checks the fields of a body in their order. Throws `Rejected`. */
 function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
-  const { crypto } = check(withdrawSchema.pick({ amount: true, crypto: true }), json);
+  const { amount, crypto } = check(withdrawSchema.pick({ amount: true, crypto: true }), json);
   const asset = findAsset(crypto);
   if (!asset || !withdrawable(app, business, asset)) throw cryptoRejected(withdrawables(app, business));
-  const body = check(withdrawSchema, json);
-  const units = exactDecimal(body.amount, asset.decimals);
+  const units = exactDecimal(amount, asset.decimals);
   if (units === null) {
     throw new Rejected('validation', `The amount may have at most ${asset.decimals} decimals.`, 'amount');
   }
-  return { asset, units, address: body.address, origin: 'merchant' };
+  const { address } = check(withdrawSchema.pick({ address: true }), json);
+  return { asset, units, address, origin: 'merchant' };
 }
 
 export function withdrawRouter(app: App, withKey: WithKey): Router {
   const router = Router(EXACT_PATHS);
   const scoped = withKey(['withdraw'], STATUS_ERROR);
   const forRefunds = withKey(['refund', 'withdraw'], STATUS_ERROR);
-  const paths = ['/withdraw', '/withdrawal', '/invoice/:invoice/refund'];
+  // without parameters: a path that cannot be decoded gets the shape, too
+  const paths = ['/withdraw', '/withdrawal', /^\/invoice\/[^/]+\/refund(?=\/|$)/];
   router.use(paths, shaped);
   router
     .route('/withdraw')
