@@ -44,6 +44,16 @@ describe('an order reference', () => {
     expect((await service.call('GET', `/invoice/${id}`)).body).toMatchObject(given);
   });
 
+  it('counts characters, of which a surrogate pair is one, as the description of the API does', async () => {
+    const longest = {
+      order_id: '🥖'.repeat(100),
+      description: '🥖'.repeat(500),
+      metadata: { ['🥖'.repeat(100)]: '🥖'.repeat(500) },
+    };
+    const id = await create({ amount: 20, ...longest });
+    expect((await service.call('GET', `/invoice/${id}`)).body).toMatchObject(longest);
+  });
+
   it('finds it for the operator', async () => {
     const id = await create({ amount: 20, order_id: 'B-7' });
     const { invoices } = await strictCaller(service.dataDir)('invoice.list', { order_id: 'B-7' });
@@ -93,6 +103,7 @@ describe('an order reference', () => {
       'metadata',
       'The values of the metadata may not be longer than 500 characters.',
     ],
+    [{ metadata: { ['🥖'.repeat(101)]: 'x' } }, 'metadata', 'The keys of the metadata must have 1 to 100 characters.'],
     [
       { metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`k${n}`, ''])) },
       'metadata',
@@ -155,6 +166,13 @@ describe('the list of invoices', () => {
     const answer = await list('invoices', query as unknown as Record<string, string>);
     expect(answer.status).toBe(422);
     expect(Object.keys((answer.body as unknown as { errors: object }).errors)).toEqual([field]);
+  });
+
+  it('says of an order id that it is too long', async () => {
+    const message = 'The order id may not be longer than 100 characters.';
+    const answer = await list('invoices', { order_id: 'x'.repeat(101) });
+    expect([answer.status, answer.body]).toEqual([422, { message, errors: { order_id: [message] } }]);
+    expect((await list('invoices', { order_id: '🥖'.repeat(100) })).status).toBe(200);
   });
 });
 

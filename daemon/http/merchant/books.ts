@@ -55,7 +55,10 @@ export function listSchema(statuses: readonly [string, ...string[]]) {
   const many = `The limit must be a whole number from 1 to ${LIMIT_MAX}.`;
   return z.object({
     status: z.enum(statuses, `The status must be one of ${statuses.join(', ')}.`).optional(),
-    order_id: z.string('The order id must be a string.').max(ORDER_ID_CHARACTERS_MAX).optional(),
+    order_id: z
+      .string('The order id must be a string.')
+      .max(ORDER_ID_CHARACTERS_MAX, `The order id may not be longer than ${ORDER_ID_CHARACTERS_MAX} characters.`)
+      .optional(),
     crypto: z
       .string('The crypto must be a string.')
       .refine((symbol) => symbol === 'ALL' || findAsset(symbol) !== undefined, invalidCrypto(SYMBOLS))

@@ -130,17 +130,19 @@ const label = (field: string, charactersMax: number) =>
 const orderId = label('order id', ORDER_ID_CHARACTERS_MAX);
 const description = label('description', DESCRIPTION_CHARACTERS_MAX);
 
+/** Whether a text has more characters than `most`. One beyond the first 65,536 of Unicode counts once, as in zod and in JSON Schema. */
+const isLongerThan = (text: string, most: number): boolean => text.length > most && [...text].length > most;
+
 /** The reason why a value is not valid metadata, or null. */
 function metadataFault(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'The metadata must be an object.';
   const entries = Object.entries(value);
   if (entries.length > METADATA_KEYS_MAX) return `The metadata may not have more than ${METADATA_KEYS_MAX} keys.`;
-  if (entries.some(([key]) => key.length === 0 || key.length > METADATA_KEY_CHARACTERS_MAX)) {
+  if (entries.some(([key]) => key === '' || isLongerThan(key, METADATA_KEY_CHARACTERS_MAX))) {
     return `The keys of the metadata must have 1 to ${METADATA_KEY_CHARACTERS_MAX} characters.`;
   }
   if (entries.some(([, text]) => typeof text !== 'string')) return 'The values of the metadata must be strings.';
-  const tooLong = entries.some(([, text]) => (text as string).length > METADATA_VALUE_CHARACTERS_MAX);
-  return tooLong
+  return entries.some(([, text]) => isLongerThan(text as string, METADATA_VALUE_CHARACTERS_MAX))
     ? `The values of the metadata may not be longer than ${METADATA_VALUE_CHARACTERS_MAX} characters.`
     : null;
 }
