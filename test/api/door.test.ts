@@ -98,6 +98,33 @@ describe('an Idempotency-Key', () => {
   });
 });
 
+describe("the sandbox's controls", () => {
+  it('take a number in the form in which JavaScript writes small ones', async () => {
+    const id = await invoiceOf({ amount: 20, crypto: 'LTC' });
+    await service.call('POST', `/invoice/rp/${id}`, {});
+    for (const [amount, paid] of [
+      [1e-8, '0.00000001'],
+      ['2.5e-7', '0.00000025'],
+      [0.25, '0.25'],
+    ]) {
+      const answer = await service.call('POST', '/sandbox/pay', { invoice_id: id, amount });
+      expect([answer.status, answer.body]).toEqual([201, { tx_id: expect.any(String), amount: paid }]);
+    }
+    for (const amount of [1e-9, -1, 'x', '']) {
+      const answer = await service.call('POST', '/sandbox/pay', { invoice_id: id, amount });
+      const message = 'The amount must be a decimal with at most 8 digits after the point.';
+      expect([answer.status, answer.body]).toEqual([422, { message, errors: { amount: [message] } }]);
+    }
+  });
+
+  it('take null for what is absent', async () => {
+    const { body } = await service.call<{ height: number }>('POST', '/sandbox/mine', { crypto: 'BCH', blocks: null });
+    const asked = { crypto: 'BCH', depth: 1, drop: null };
+    const replaced = await service.call<{ height: number }>('POST', '/sandbox/reorg', asked);
+    expect([replaced.status, replaced.body.height]).toEqual([200, body.height + 1]);
+  });
+});
+
 describe('a key of another network', () => {
   it('finds no sandbox controls, whatever its scopes', async () => {
     const accounts = Object.fromEntries(

@@ -1,7 +1,7 @@
 /** The sandbox's controls for a business: actions of a payer, a miner, or the network. */
 import { type Asset, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { formatUnits, parseDecimal } from '../../domain/money.ts';
+import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { paymentOf, setInvoiceDue, updateQuote } from '../../store/queries/invoices.ts';
 import { type App, graceMs } from '../app.ts';
@@ -96,7 +96,7 @@ export class SandboxControls {
     if (!row) throw new Rejected('sandbox.no_payment', 'No payment was requested for this invoice yet');
     const asset = assetOf(row.asset);
     const { payment } = view(this.#app, business, invoice, row);
-    const units = amount === undefined ? payment!.remaining : parseDecimal(amount, asset.decimals);
+    const units = amount === undefined ? payment!.remaining : exactDecimal(amount, asset.decimals);
     if (units === null) {
       const text = `The amount must be a decimal with at most ${asset.decimals} digits after the point.`;
       throw new Rejected('validation', text, 'amount');

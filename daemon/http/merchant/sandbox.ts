@@ -23,6 +23,14 @@ const count = (field: string) => {
   const text = `The ${field} must be a whole number from 1 to ${BLOCKS_MAX}.`;
   return z.int(text).min(1, text).max(BLOCKS_MAX, text);
 };
+/** `null` counts as absent. */
+function orElse<S extends z.ZodType>(schema: S, otherwise: z.output<S>) {
+  const { $schema: _, ...described } = z.toJSONSchema(schema);
+  return schema
+    .nullish()
+    .transform((value) => value ?? otherwise)
+    .meta({ override: { ...described, default: otherwise } });
+}
 
 export const SANDBOX_SCHEMAS = {
   pay: z.object({
@@ -37,11 +45,11 @@ export const SANDBOX_SCHEMAS = {
       .transform((value) => (value instanceof JsonNumber ? value.source : ((value as string | null) ?? undefined)))
       .meta({ override: { oneOf: [{ type: 'string' }, { type: 'number' }] } }),
   }),
-  mine: z.object({ crypto: name('crypto'), blocks: count('blocks').default(1) }),
+  mine: z.object({ crypto: name('crypto'), blocks: orElse(count('blocks'), 1) }),
   reorg: z.object({
     crypto: name('crypto'),
     depth: count('depth'),
-    drop: z.boolean('The drop must be true or false.').default(false),
+    drop: orElse(z.boolean('The drop must be true or false.'), false),
   }),
   'double-spend': z.object({ tx_id: name('tx id') }),
   outage: z.object({ crypto: name('crypto'), down: z.boolean('The down must be true or false.') }),
