@@ -61,6 +61,7 @@ const REFUSALS: Record<string, Json> = {
   429: answer('Too many guesses of an API key from this address', 'Message'),
 };
 const BODY_REFUSALS: Record<string, Json> = {
+  400: answer('The body is no JSON object, or the Idempotency-Key has a wrong length', 'Message'),
   413: answer('The body is over 64 KiB', 'Message'),
   415: answer('The body is not application/json', 'Message'),
 };
@@ -80,7 +81,7 @@ function operation({ id, summary, body, answers, idempotent }: Operation): Json 
     security: [{ apiKey: [] }],
     ...(idempotent ? { parameters: [key] } : {}),
     ...(body ? { requestBody: bodyOf(id, body) } : {}),
-    responses: { ...answers, ...REFUSALS, ...(body ? BODY_REFUSALS : {}) },
+    responses: { ...(body ? BODY_REFUSALS : {}), ...REFUSALS, ...answers },
   };
 }
 
@@ -165,10 +166,13 @@ function otherPaths(): Record<string, Json> {
       id: body ? 'postBalance' : 'getBalance',
       summary: 'Get balance',
       ...(body ? { body } : {}),
-      answers: { 200: answer('Spendable amounts by symbol', 'Balance') },
+      answers: { 200: answer('Spendable amounts by symbol', 'Balance'), 422: answer('A field is wrong', 'Validation') },
     });
   const paths: Record<string, Json> = {
-    '/merchant/balance': { get: balance(), post: balance(fromZod(balanceSchema)) },
+    '/merchant/balance': {
+      get: { ...balance(), parameters: queryOf(balanceSchema) },
+      post: balance(fromZod(balanceSchema)),
+    },
     '/merchant/cryptos': {
       get: operation({
         id: 'listCryptos',
@@ -203,7 +207,24 @@ function otherPaths(): Record<string, Json> {
       }),
     },
   };
+  return paths;
+}
+
+const SANDBOX_ANSWERS: Record<keyof typeof SANDBOX_SCHEMAS, string> = {
+  pay: 'SandboxPayment',
+  mine: 'SandboxHeight',
+  reorg: 'SandboxHeight',
+  'double-spend': 'SandboxReplacement',
+  outage: 'Nothing',
+};
+
+function sandboxPaths(): Record<string, Json> {
+  const paths: Record<string, Json> = {};
   for (const [name, schema] of Object.entries(SANDBOX_SCHEMAS)) {
+    const pays = name === 'pay';
+    const missing = pays
+      ? oneOfAnswers('Not a sandbox key; or invoice not found', 'Message', 'Error')
+      : answer('Not a sandbox key', 'Message');
     paths[`/merchant/sandbox/${name}`] = {
       post: operation({
         id: `sandbox-${name}`.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
@@ -211,9 +232,10 @@ function otherPaths(): Record<string, Json> {
         idempotent: true,
         body: fromZod(schema),
         answers: {
-          [name === 'pay' ? 201 : 200]: { description: 'Done and stored' },
+          [pays ? 201 : 200]: answer('Done and stored', SANDBOX_ANSWERS[name as keyof typeof SANDBOX_SCHEMAS]),
           400: answer('Not possible now', 'Message'),
-          404: answer('Not a sandbox key', 'Message'),
+          404: missing,
+          409: answer('The Idempotency-Key was used with another body', 'Message'),
           422: answer('A field is wrong', 'Validation'),
         },
       }),
@@ -281,7 +303,11 @@ function withdrawalPaths(): Record<string, Json> {
   });
   for (const described of [withdraw, get, refund]) Object.assign(described.responses as Json, refusals);
   for (const described of [withdraw, refund]) {
-    Object.assign(described.responses as Json, { 413: failed('The body is over 64 KiB'), 415: failed('No JSON') });
+    Object.assign(described.responses as Json, {
+      413: failed('The body is over 64 KiB'),
+      415: failed('No JSON'),
+      503: failed('Nothing can be written now, or the key waits for the operator: try again after Retry-After seconds'),
+    });
   }
   return {
     '/merchant/withdraw': { post: withdraw },
@@ -352,6 +378,7 @@ function describe(app: App): Json {
     paths: tagged({
       ...invoicePaths(app),
       ...otherPaths(),
+      ...sandboxPaths(),
       ...listPaths(),
       ...withdrawalPaths(),
       ...clientPaths(app, KIT),

@@ -129,6 +129,53 @@ describe('the description', () => {
     }
   });
 
+  it.each<[string, string, number, unknown, Record<string, string>?]>([
+    ['POST', '/merchant/invoice', 400, '{'],
+    ['POST', '/merchant/invoice', 400, { amount: 20 }, { 'idempotency-key': '' }],
+    ['POST', '/merchant/invoice/rp/AAAAAAAAAAAA', 400, '{'],
+    ['POST', '/merchant/balance', 400, '{'],
+    ['POST', '/merchant/balance', 422, { with_rates: 'x' }],
+    ['GET', '/merchant/balance?with_rates=x', 422, undefined],
+    ['POST', '/merchant/sandbox/pay', 404, { invoice_id: 'AAAAAAAAAAAA' }],
+    ['POST', '/merchant/sandbox/mine', 200, { crypto: 'BTC' }, { 'idempotency-key': 'described' }],
+    ['POST', '/merchant/sandbox/mine', 409, { crypto: 'BTC', blocks: 2 }, { 'idempotency-key': 'described' }],
+    ['POST', '/merchant/sandbox/reorg', 200, { crypto: 'BTC', depth: 1 }],
+    ['POST', '/merchant/sandbox/outage', 200, { crypto: 'BTC', down: false }],
+    ['POST', '/merchant/withdraw', 400, '{'],
+    ['POST', '/sdk/invoice', 400, '{'],
+  ])('has the answer of %s %s with %i', async (method, path, status, body, headers = {}) => {
+    type Schema = { $ref?: string; oneOf?: Schema[]; required?: string[] };
+    type Content = { content: { 'application/json': { schema: Schema } } };
+    const { components, paths } = (await load()) as unknown as {
+      components: { schemas: Record<string, Schema> };
+      paths: Record<string, Record<string, { responses: Record<string, Content> }>>;
+    };
+    const response = await fetch(`${service.url}/api/v1${path}`, {
+      method,
+      headers: {
+        'mb-api-key': service.apiKey,
+        'mb-client-id': service.clientId,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as object;
+    expect([response.status, answer]).toEqual([status, expect.any(Object)]);
+    const template = path.replace('AAAAAAAAAAAA', '{invoice_id}').split('?')[0]!;
+    const { schema } = paths[template]![method.toLowerCase()]!.responses[status]!.content['application/json'];
+    const fields = (schema.oneOf ?? [schema]).map(({ $ref }) => components.schemas[$ref!.split('/').at(-1)!]!.required);
+    expect(fields).toContainEqual(Object.keys(answer));
+  });
+
+  it('describes the parameters of Get balance', async () => {
+    const { paths } = (await load()) as unknown as {
+      paths: Record<string, { get: { parameters: { name: string }[] } }>;
+    };
+    const { parameters } = paths['/merchant/balance']!.get;
+    expect(parameters.map(({ name }) => name)).toEqual(['with_rates', 'with_balance']);
+  });
+
   it('describes the bodies as they are validated', async () => {
     const schema = (await load()).paths['/merchant/invoice']!.post!.requestBody!.content['application/json']!.schema;
     expect(schema).toMatchObject({

@@ -38,14 +38,15 @@ export function clientPaths(app: App, { bodyOf, fromZod, answer, inPath }: Kit):
     security: [{ clientId: [] }],
     ...(body ? { requestBody: bodyOf(browserId(summary), body) } : {}),
     responses: {
-      ...answers,
-      ...refusals,
       ...(body
         ? {
+            400: answer('The body is no JSON object', 'Message'),
             413: answer('The body is over 64 KiB', 'Message'),
             415: answer('The body is not application/json', 'Message'),
           }
         : {}),
+      ...refusals,
+      ...answers,
     },
   });
   const slug = [inPath('slug', 'The slug of an invoice of the client ID’s business')];
