@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { json as jsonOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { strictCaller } from './operator-raw.ts';
 
 let service: TestDaemon;
 beforeAll(async () => {
@@ -217,5 +218,22 @@ describe('keys', () => {
     }
     expect(statuses).toContain(429);
     expect((await service.call('GET', '/cryptos')).status).toBe(200);
+  });
+
+  it('without the scope or out of pace are not called unauthorized by balance', async () => {
+    const call = strictCaller(service.dataDir);
+    const add = async (scope: 'invoices' | 'balance') =>
+      (await call('key.add', { business: '1', name: scope, scopes: [scope], per_minute: 1 })).key.key;
+    const balance = (key: string) => service.call('GET', '/balance', undefined, { 'mb-api-key': key });
+    const refused = await balance(await add('invoices'));
+    const message = 'This API key does not have the scope "balance"';
+    expect([refused.status, refused.body]).toEqual([403, { message }]);
+    const key = await add('balance');
+    const release = service.holdClock();
+    expect((await balance(key)).status).toBe(200);
+    const slowed = await balance(key);
+    release();
+    const pace = 'Too many requests with this API key: it may make 1 a minute';
+    expect([slowed.status, slowed.body]).toEqual([429, { message: pace }]);
   });
 });

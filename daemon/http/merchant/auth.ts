@@ -15,7 +15,7 @@ const ASLEEP_RETRY_SECONDS = 300;
 const ASLEEP =
   'This API key neither withdraws nor refunds until the operator has kept it: this service was restored from older data';
 
-/** Fields that an endpoint adds to refusals: `error` for balance, `status` for withdrawals. */
+/** Fields that an endpoint adds to a 401. */
 type RefusalExtra = Record<string, string>;
 
 /** The business of a request's key; set by `withKey`. */
@@ -57,7 +57,7 @@ export function authenticator(app: App) {
   const paces = new Map<number, TokenBuckets>();
 
   /** Whether a key has a request left. If not, sends the refusal. */
-  function isInPace(caller: Caller, response: Response, extra: RefusalExtra): boolean {
+  function isInPace(caller: Caller, response: Response): boolean {
     const { perMinute, keyId } = caller;
     if (perMinute === null) return true;
     const pace =
@@ -66,7 +66,7 @@ export function authenticator(app: App) {
     const taken = pace.takeFrom(`${keyId}`);
     if (taken.ok) return true;
     response.status(429).set('Retry-After', String(taken.retryAfterSeconds));
-    response.json({ message: `Too many requests with this API key: it may make ${perMinute} a minute`, ...extra });
+    response.json({ message: `Too many requests with this API key: it may make ${perMinute} a minute` });
     return false;
   }
 
@@ -77,7 +77,7 @@ export function authenticator(app: App) {
       return;
     }
     response.status(429).set('Retry-After', String(guess.retryAfterSeconds));
-    response.json({ message: 'Too many requests without a valid API key', ...extra });
+    response.json({ message: 'Too many requests without a valid API key' });
   }
 
   /**
@@ -98,16 +98,16 @@ export function authenticator(app: App) {
       }
       if (scopes.length > 0 && !scopes.some((scope) => caller.scopes.has(scope))) {
         const names = scopes.map((scope) => `"${scope}"`).join(' or ');
-        response.status(403).json({ message: `This API key does not have the scope ${names}`, ...extra });
+        response.status(403).json({ message: `This API key does not have the scope ${names}` });
         return;
       }
       if (isRefusedAsleep(caller, scopes, request)) {
         response.status(503).set('Retry-After', String(ASLEEP_RETRY_SECONDS));
-        response.json({ message: ASLEEP, ...extra });
+        response.json({ message: ASLEEP });
         return;
       }
       // an endpoint may check twice: the key, then its scope
-      if (response.locals.business === undefined && !isInPace(caller, response, extra)) return;
+      if (response.locals.business === undefined && !isInPace(caller, response)) return;
       response.locals.business = app.directory.business(caller.businessId);
       response.locals.scopes = caller.scopes;
       next();

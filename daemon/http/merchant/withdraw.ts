@@ -133,8 +133,8 @@ function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
 
 export function withdrawRouter(app: App, withKey: WithKey): Router {
   const router = Router(EXACT_PATHS);
-  const scoped = withKey(['withdraw'], STATUS_ERROR);
-  const forRefunds = withKey(['refund', 'withdraw'], STATUS_ERROR);
+  const scoped = withKey(['withdraw']);
+  const forRefunds = withKey(['refund', 'withdraw']);
   // without parameters: a path that cannot be decoded gets the shape, too
   const paths = ['/withdraw', '/withdrawal', /^\/invoice\/[^/]+\/refund(?=\/|$)/];
   router.use(paths, shaped);
