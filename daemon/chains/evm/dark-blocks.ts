@@ -4,7 +4,7 @@
  */
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
-import { changed, idOf } from '../checkpoint.ts';
+import { changed } from '../checkpoint.ts';
 import type { Pause } from '../slices.ts';
 import type { Sending } from './answers.ts';
 import type { EvmEndpoint } from './endpoint.ts';
@@ -19,7 +19,7 @@ const PAGE = 20;
 export type OwnSending = Sending & { block: BlockId };
 
 type Parts = {
-  endpoint: Pick<EvmEndpoint, 'wholeBlocks'>;
+  endpoint: Pick<EvmEndpoint, 'wholeBlocks' | 'sendings'>;
   checkpoint: Checkpoint;
   /** The addresses that may be asked about, hex with 0x. */
   addresses: ReadonlySet<string>;
@@ -33,6 +33,8 @@ export class DarkBlocks {
   readonly #parts: Parts;
   /** By height, the transactions from and to the addresses. */
   readonly #read = new Map<number, { hash: string; own: OwnSending[] }>();
+  /** The same by hash, of blocks that the checkpoint has. */
+  readonly #told = new Map<string, OwnSending[]>();
 
   constructor(parts: Parts) {
     this.checkpoint = parts.checkpoint;
@@ -63,18 +65,32 @@ export class DarkBlocks {
     return found;
   }
 
+  /** The transactions from and to the addresses in a block of the checkpoint. */
+  async inBlock(block: BlockId): Promise<OwnSending[]> {
+    const known = this.#told.get(block.hash);
+    if (known) return known;
+    const { endpoint, signal } = this.#parts;
+    const own = this.#ownOf(await endpoint.sendings(block, signal), block);
+    this.#told.set(block.hash, own);
+    return own;
+  }
+
+  #ownOf(sendings: readonly Sending[], { height, hash }: BlockId): OwnSending[] {
+    const { addresses } = this.#parts;
+    return sendings
+      .filter((one) => addresses.has(one.from) || addresses.has(one.to ?? ''))
+      .map((one): OwnSending => ({ ...one, block: { height, hash } }));
+  }
+
   /** Reads some blocks from a height on. Returns the first of them. */
   async #page(from: number, to: number) {
-    const { endpoint, addresses, pause, signal } = this.#parts;
+    const { endpoint, pause, signal } = this.#parts;
     const heights = Array.from({ length: Math.min(PAGE, to - from + 1) }, (_, i) => from + i);
     for (const block of await endpoint.wholeBlocks(heights, signal)) {
       const wait = pause();
       if (wait) await wait;
       if (!block || !this.#isLinked(block)) throw changed();
-      const own = block.sendings
-        .filter((one) => addresses.has(one.from) || addresses.has(one.to ?? ''))
-        .map((one): OwnSending => ({ ...one, block: idOf(block) }));
-      this.#read.set(block.height, { hash: block.hash, own });
+      this.#read.set(block.height, { hash: block.hash, own: this.#ownOf(block.sendings, block) });
     }
     return this.#read.get(from);
   }

@@ -16,9 +16,11 @@ import type { Pause } from '../slices.ts';
 import { idFor } from './credit-ids.ts';
 import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { dated, firstAbove } from './located.ts';
 import { adoptedTo } from './missing-sendings.ts';
 import { txidOf } from './outgoing.ts';
 import { isOfAccount } from './transfers.ts';
+import { Turns } from './turns.ts';
 
 /**
  * The addresses whose balance one look requests: the most urgent ones, those that this process has not compared yet (a restore or
@@ -29,8 +31,9 @@ const NEW_PER_LOOK_MAX = 500;
 const OTHERS_PER_LOOK = 50;
 /** Ids below the newest that count as new at the start: more than one restore adds. The rotation reaches older ones. */
 const NEW_AT_START_IDS = 200_000;
-/** The differences that one look explains. The next looks explain the others. */
+/** The differences that one look explains, and for how long. The next looks explain the others. */
 const EXPLAINED_PER_LOOK_MAX = 50;
+const EXPLAIN_MS = 5_000;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
 /** More than one look asks for. */
@@ -65,6 +68,9 @@ type Books = {
   hasLeft: (txid: string) => boolean;
 };
 
+/** An address that received more than is known, and its books. */
+type Difference = { one: ListedScript; books: Books };
+
 export class NativeCoin {
   readonly #asset: AssetId;
   readonly #list: ScriptList;
@@ -82,6 +88,7 @@ export class NativeCoin {
   readonly #shortAt = new Map<number, { balance: bigint; atMs: number }>();
   /** The last look left a difference to the next one. */
   #isPostponed = false;
+  readonly #turns = new Turns();
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -91,7 +98,9 @@ export class NativeCoin {
   /** Called before each step. `height`: of the oldest block that is read anew. `isReorganised`: blocks above it left the chain. */
   begin(height: number, isReorganised: boolean): void {
     this.#comparedTo ??= height;
-    if (isReorganised) this.#comparedTo = Math.min(this.#comparedTo, height);
+    if (!isReorganised) return;
+    this.#comparedTo = Math.min(this.#comparedTo, height);
+    this.#turns.reorganised(height);
   }
 
   /**
@@ -117,13 +126,11 @@ export class NativeCoin {
       signal,
     );
     if (balances.includes(null)) return null;
-    const credits: Credit[] = [];
-    let explained = 0;
-    let isWhole = true;
-    let compared = fresh.at(-1)?.id ?? null;
     const movable = new Set(holders.flatMap(({ id, isOutside }) => (isOutside ? [id] : [])));
     const addresses = new Set(listed.map(({ script }) => hexOfScript(script)));
     const dark = new DarkBlocks({ endpoint, checkpoint: view.checkpoint, addresses, pause, signal });
+    const open: Difference[] = [];
+    const waiting: ListedScript[] = [];
     for (const [i, one] of listed.entries()) {
       const wait = pause();
       if (wait) await wait;
@@ -137,24 +144,22 @@ export class NativeCoin {
       if (came < sumOf(known)) this.#note(one, balance);
       if (came <= sumOf(known)) continue;
       // its wallet may have sent something before this came, or out of what waits for another operator, which is looked for first
-      const isWaiting = this.#short.some(({ id }) => id === one.id);
-      const isPostponed = (isLess || movable.has(one.id)) && (isWaiting || this.#note(one, balance));
-      if (isPostponed) this.#isPostponed = true;
-      if (isPostponed || explained === EXPLAINED_PER_LOOK_MAX) {
-        isWhole = false;
-        // the next look begins with it
-        if (compared !== null) compared = Math.min(compared, one.id - 1);
-        continue;
-      }
-      explained++;
-      const books = { credits: known, ...out };
-      for (const credit of await this.#explain(endpoint, one, books, dark, signal)) credits.push(credit);
+      const isLookedFor = this.#short.some(({ id }) => id === one.id);
+      const isPostponed = (isLess || movable.has(one.id)) && (isLookedFor || this.#note(one, balance));
+      if (isPostponed) waiting.push(one);
+      else open.push({ one, books: { credits: known, ...out } });
     }
+    if (waiting.length > 0) this.#isPostponed = true;
+    const { credits, left } = await this.#explainInTurn(endpoint, open, dark, signal);
+    waiting.push(...left);
+    // without progress it waits for the next block
+    if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
-    if (!only && isWhole) this.#comparedTo = Math.max(tip.height, this.#comparedTo ?? 0);
-    if (compared !== null) this.#compared = Math.max(compared, this.#compared ?? 0);
-    if (!only && view.atHead) this.#hasMore = compared !== null && this.#fresh().length > 0;
-    const isSettled = credits.length === 0 && explained === 0 && !this.#isPostponed;
+    if (!only) this.#noteCompared(listed, waiting, tip.height);
+    const last = fresh.at(-1);
+    if (last) this.#compared = this.#comparedUpTo(last.id, waiting);
+    if (!only && view.atHead) this.#hasMore = last !== undefined && this.#fresh().length > 0;
+    const isSettled = open.length === 0 && !this.#isPostponed;
     if (!only) this.#settled = isSettled ? { endpoint, hash: tip.hash } : null;
     return credits;
   }
@@ -290,6 +295,42 @@ export class NativeCoin {
     };
   }
 
+  /** The highest id after a look at the new addresses up to one: the next look begins with the first of them that waits. */
+  #comparedUpTo(last: number, waiting: readonly ListedScript[]): number {
+    const before = this.#compared ?? 0;
+    return waiting.reduce((least, { id }) => (id > before ? Math.min(least, id - 1) : least), last);
+  }
+
+  /** Notes up to where addresses were compared. */
+  #noteCompared(listed: readonly ListedScript[], waiting: readonly ListedScript[], height: number): void {
+    const ids = new Set(waiting.map(({ id }) => id));
+    for (const { id } of listed) {
+      if (ids.has(id)) this.#turns.left(id, this.#comparedTo);
+      else this.#turns.done(id);
+    }
+    this.#comparedTo = Math.max(height, this.#comparedTo ?? 0);
+  }
+
+  /** The credits of as many addresses as one look explains, and the others. */
+  async #explainInTurn(
+    endpoint: EvmEndpoint,
+    open: readonly Difference[],
+    dark: DarkBlocks,
+    signal: AbortSignal,
+  ): Promise<{ credits: Credit[]; left: ListedScript[] }> {
+    const until = performance.now() + EXPLAIN_MS;
+    const left = this.#turns.begin(open);
+    const credits: Credit[] = [];
+    for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
+      const next = left.shift();
+      if (!next) break;
+      this.#turns.tried(next.one.id);
+      for (const credit of await this.#explain(endpoint, next.one, next.books, dark, signal)) credits.push(credit);
+      if (performance.now() >= until) break;
+    }
+    return { credits, left: left.map(({ one }) => one) };
+  }
+
   /** The credits that explain the difference between the stored balance and the endpoint's, oldest first. */
   async #explain(
     endpoint: EvmEndpoint,
@@ -314,12 +355,13 @@ export class NativeCoin {
       const block = checkpoint[found.at];
       assert(block, 'the tip has the balance');
       const units = found.came - held;
-      const compared = Math.min((this.#comparedTo ?? block.height) + 1, checkpoint[0]?.height ?? block.height);
+      const comparedTo = this.#turns.comparedTo(one.id) ?? this.#comparedTo ?? block.height;
+      const compared = Math.min(comparedTo + 1, checkpoint[0]?.height ?? block.height);
       const darkFrom = found.after < 0 ? compared : (checkpoint[found.after]?.height ?? block.height) + 1;
       const isKnown = (sending: OwnSending): boolean =>
         books.credits.get(this.#directId(one.id, sending))?.hash === sending.block.hash;
       const own = await dark.sendings(address, { from: darkFrom, to: block.height - 1 }, units, isKnown);
-      for (const sending of await endpoint.sendings(block, signal)) own.push({ ...sending, block });
+      own.push(...(await dark.inBlock(block)));
       credits.push(...(await this.#inBlock(endpoint, one, block, own, { ...books, units }, signal)));
       held = found.came;
       from = found.at + 1;
@@ -392,50 +434,3 @@ export const isInside = ({ txid, block }: Credit): boolean => txid === block?.ha
 
 const sumOf = (known: ReadonlyMap<string, NativeFact>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);
-
-/**
- * The first block of a checkpoint, from an index on, up to which more than `held` was received by a state that the endpoint has, and that
- * amount. A block whose state it no longer has is skipped. `after`: the last block below it up to which no more was received; -1: none is
- * known to be.
- */
-async function firstAbove(
-  cameBy: (block: BlockId) => Promise<bigint | null>,
-  held: bigint,
-  checkpoint: Checkpoint,
-  from: number,
-): Promise<{ at: number; came: bigint; after: number }> {
-  const cameAt = (index: number): Promise<bigint | null> => {
-    const block = checkpoint[index];
-    assert(block, 'a block of the checkpoint');
-    return cameBy(block);
-  };
-  let low = from;
-  let high = checkpoint.length - 1;
-  let after = from - 1;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const came = await cameAt(middle);
-    if (came !== null && came > held) high = middle;
-    else low = middle + 1;
-    if (came !== null && came <= held) after = middle;
-  }
-  return { at: low, came: (await cameAt(low)) ?? held, after };
-}
-
-/** Gives credits the time of their blocks. An invoice's deadline goes by it, so that one of an earlier step has it, too. */
-async function dated(
-  credits: Credit[],
-  endpoint: EvmEndpoint,
-  { timeOf }: Pick<NativeView, 'timeOf'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const hashes = [...new Set(credits.flatMap(({ block }) => (block ? [block.hash] : [])))];
-  const unknown = hashes.filter((hash) => timeOf(hash) === undefined);
-  const headers = unknown.length === 0 ? [] : await endpoint.headersByHash(unknown, signal);
-  const times = new Map(headers.map((header, i) => [unknown[i], header?.timeMs]));
-  for (const credit of credits) {
-    const hash = credit.block?.hash ?? '';
-    const blockTime = timeOf(hash) ?? times.get(hash);
-    if (blockTime !== undefined) credit.blockTime = blockTime;
-  }
-}

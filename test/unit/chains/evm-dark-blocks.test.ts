@@ -12,6 +12,7 @@ it('reads an hour of BNB Smart Chain and no block more', async () => {
   const sending = { from: payer, to: ours, nonce: 0n, value: 1n, transfer: null };
   const dark = new DarkBlocks({
     endpoint: {
+      sendings: async () => [],
       wholeBlocks: async (heights) =>
         heights.map((height) => {
           const sendings = height === hour || height === hour + 1 ? [{ ...sending, txid: `in ${height}` }] : [];

@@ -1,5 +1,5 @@
 /** Native coins at addresses that a restore or an import adds by the thousand, and that were paid long ago. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ListedScript, ScriptList, StoredCoin } from '../../../daemon/chains/adapter.ts';
 import { type EvmEndpoint, hexOfScript } from '../../../daemon/chains/evm/endpoint.ts';
 import { NativeCoin } from '../../../daemon/chains/evm/native.ts';
@@ -40,15 +40,19 @@ const coinAt = (targetId: number): StoredCoin => ({
   spentBlockHash: null,
 });
 
-/** Addresses 1 to `count`, of which none is urgent, and an endpoint with the balances of `funded`. */
-function scene(count: number, funded: readonly number[]) {
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Addresses 1 to `count`, of which the first ones are urgent, and an endpoint with the balances of `funded`. */
+function scene(count: number, funded: readonly number[], urgent = 0) {
   const scripts = Array.from({ length: count }, (_, i) => listed(i + 1));
   const held = new Map(funded.map((id) => [hexOfScript(listed(id).script), UNITS]));
   const found = new Map<number, bigint>();
   const coins: StoredCoin[] = [];
   const holders: (ListedScript & { isOutside: boolean })[] = [];
   const parts: Partial<ScriptList> = {
-    active: () => [],
+    active: () => [scripts.slice(0, urgent)],
     page: (after, limit) => scripts.slice(after, after + limit),
     unitsAt: (id) => found.get(id) ?? 0n,
     coinsOf: (id) => coins.filter(({ targetId }) => targetId === id),
@@ -60,14 +64,20 @@ function scene(count: number, funded: readonly number[]) {
     holders: () => holders,
   };
   const stored = new Map<string, bigint>();
+  const asked: number[] = [];
+  let delay = (): void => {};
   let stateless = 0;
   const endpoint: Partial<EvmEndpoint> = {
     balances: async (addresses) => {
+      delay();
       const isStateless = stateless > 0;
       if (isStateless) stateless--;
       return addresses.map((address) => (isStateless ? null : (held.get(address) ?? 0n)));
     },
-    sendings: async () => [],
+    sendings: async ({ height }) => {
+      asked.push(height);
+      return [];
+    },
     receipts: async () => [],
     payerInside: async () => null,
   };
@@ -84,7 +94,14 @@ function scene(count: number, funded: readonly number[]) {
     stored,
     holders,
     coins,
-    add: (id: number) => held.set(hexOfScript(listed(id).script), UNITS),
+    asked,
+    delay: (one: () => void) => {
+      delay = one;
+    },
+    add: (id: number, units = UNITS) => {
+      const address = hexOfScript(listed(id).script);
+      held.set(address, (held.get(address) ?? 0n) + units);
+    },
     grow: (to: number) => {
       while (scripts.length < to) scripts.push(listed(scripts.length + 1));
     },
@@ -142,6 +159,51 @@ it('are all explained, although one look explains only some', async () => {
   const chain = scene(500, funded);
   expect(await looks(chain)).toBeLessThan(12);
   expect([...chain.found.keys()].sort((a, b) => a - b)).toEqual(funded);
+});
+
+describe('a crumb to each of many addresses with each block', () => {
+  const CROWD = Array.from({ length: 120 }, (_, i) => i + 1);
+  const PAID = CROWD.length + 1;
+  const crowded = (): ReturnType<typeof scene> => scene(PAID, [], PAID);
+  const next = async (chain: ReturnType<typeof scene>, height: number): Promise<number[]> => {
+    for (const id of CROWD) chain.add(id, 1n);
+    const tip = { height, hash: `0x${`${height}`.padStart(64, '0')}` };
+    const credits = await chain.look({ ...VIEW, checkpoint: [OLD, tip] });
+    return (credits ?? []).map(({ targetId }) => targetId);
+  };
+
+  it('keeps no payment waiting: each address has its turn', async () => {
+    const chain = crowded();
+    expect(await next(chain, 2)).toEqual(CROWD.slice(0, 50));
+    chain.add(PAID);
+    expect(await next(chain, 3)).toEqual(CROWD.slice(50, 100));
+    expect(await next(chain, 4)).toEqual([...CROWD.slice(100), PAID, ...CROWD.slice(0, 29)]);
+    expect(chain.coin.isDue()).toBe(true);
+    // those that were paid for the first time come first
+    chain.add(PAID);
+    expect((await next(chain, 5)).slice(0, 2)).toEqual([30, 31]);
+  });
+
+  it('takes no look longer than some seconds, and asks once for the transactions of a block', async () => {
+    const chain = crowded();
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    chain.delay(() => {
+      now += 500;
+    });
+    // three times for each
+    expect(await next(chain, 2)).toEqual([1, 2, 3, 4]);
+    expect(chain.asked).toEqual([OLD.height]);
+  });
+
+  it('keeps no new address from being compared', async () => {
+    const chain = scene(PAID + 1_000, [], PAID);
+    await looks(chain);
+    chain.grow(PAID + 1_600);
+    chain.add(PAID + 1_600);
+    for (let height = 2; height < 5; height++) await next(chain, height);
+    expect(chain.found.get(PAID + 1_600)).toBe(UNITS);
+  });
 });
 
 it('count as compared only at the tip, by an endpoint that has its state', async () => {

@@ -1,0 +1,51 @@
+/**
+ * The order in which addresses have their differences explained. One look explains only some, and anybody can send a crumb to any number
+ * of addresses with each block. So those come first that were never tried, or not for the longest time.
+ */
+
+/** `last`: the number of the look that tried it; 0: none did. `comparedTo`: of one that waits, the height up to which it was compared. */
+type Turn = { last: number; comparedTo: number | null };
+
+/** More than one look asks for. */
+const TURNS_MAX = 5_000;
+
+export class Turns {
+  #looks = 0;
+  readonly #turns = new Map<number, Turn>();
+
+  /** Begins a look. Returns its addresses in the order of their turns; those of the same one stay as they are. */
+  begin<T extends { one: { id: number } }>(open: readonly T[]): T[] {
+    this.#looks++;
+    if (this.#turns.size >= TURNS_MAX) this.#turns.clear();
+    const lastOf = ({ one }: T): number => this.#turns.get(one.id)?.last ?? 0;
+    return open.toSorted((a, b) => lastOf(a) - lastOf(b));
+  }
+
+  tried(id: number): void {
+    this.#turns.set(id, { last: this.#looks, comparedTo: this.comparedTo(id) });
+  }
+
+  /** It waits. `comparedTo`: unless it waited before. */
+  left(id: number, comparedTo: number | null): void {
+    const last = this.#turns.get(id)?.last ?? 0;
+    this.#turns.set(id, { last, comparedTo: this.comparedTo(id) ?? comparedTo });
+  }
+
+  /** It waits no more. */
+  done(id: number): void {
+    const turn = this.#turns.get(id);
+    if (turn) turn.comparedTo = null;
+  }
+
+  /** The height up to which an address that waits was compared; null: it does not wait. */
+  comparedTo(id: number): number | null {
+    return this.#turns.get(id)?.comparedTo ?? null;
+  }
+
+  /** Blocks above a height left the chain. */
+  reorganised(height: number): void {
+    for (const turn of this.#turns.values()) {
+      if (turn.comparedTo !== null) turn.comparedTo = Math.min(turn.comparedTo, height);
+    }
+  }
+}
