@@ -46,6 +46,8 @@ import { keysOf, openSpends, versionsOf } from '../../store/queries/withdrawals.
 import type { Reader, Store } from '../../store/store.ts';
 
 const PAGE = 500;
+/** Addresses of one kind that follow each other. A second operator of an account chain is asked about a hundred in all. */
+const TURN = 20;
 /** Credits of one block whose scripts are listed. */
 const IN_BLOCK_MAX = 100_000;
 /** Wrong statements about one payment. */
@@ -218,34 +220,66 @@ function fundedScripts(store: Store, chain_key: ChainKey): ListedScript[] {
   });
 }
 
+/**
+ * The most urgent first, because a source may not be able to watch all. Those of a kind take turns with the others: anybody can make any
+ * number of deposits that wait for their confirmations.
+ */
 function* activeScripts(
   store: Store,
   chain_key: ChainKey,
   accounts: readonly { id: number }[],
 ): Generator<ListedScript[]> {
-  // its operator waits for the gas, whatever number of payments is open
-  if (kinOf(chainOf(chain_key))) {
+  const given = () => accounts.map(({ id }) => store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT }));
+  const isOfAccounts = kinOf(chainOf(chain_key)) !== null;
+  if (isOfAccounts) {
+    // its operator waits for the gas, whatever number of payments is open
     for (const { id } of accounts) yield store.all(scriptsOfTanks, { account_id: id });
     // only its balance shows that the gas is there, and only in its first blocks by which transaction
     yield fundedScripts(store, chain_key);
+  } else {
+    // a server that watches them tells of the payment; what is asked at each block need not know them before
+    yield* given();
   }
-  for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
-  for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets]) {
-    for (let id = 0; ; ) {
-      const page = store.all(statement, { chain_key, id, limit: PAGE });
-      yield page;
-      const last = page.at(-1);
-      if (page.length < PAGE || !last) break;
-      id = last.cursor;
-    }
-  }
-  // ordered by deadline, because a source may not be able to watch all
-  for (let [check_at, invoice_id] = [0, 0]; ; ) {
-    const page = store.all(scriptsOfOpenPayments, { chain_key, check_at, invoice_id, limit: PAGE });
-    yield page;
-    const last = page.at(-1);
-    if (page.length < PAGE || !last) break;
-    [check_at, invoice_id] = [last.check_at ?? 0, last.invoice_id];
-  }
+  const byId = [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets].map((statement) =>
+    rowsOf((last: { cursor: number } | undefined) =>
+      store.all(statement, { chain_key, id: last?.cursor ?? 0, limit: PAGE }),
+    ),
+  );
+  const byDeadline = rowsOf((last: { check_at: number | null; invoice_id: number } | undefined) =>
+    store.all(scriptsOfOpenPayments, {
+      chain_key,
+      check_at: last?.check_at ?? 0,
+      invoice_id: last?.invoice_id ?? 0,
+      limit: PAGE,
+    }),
+  );
+  yield* byTurns([byDeadline, ...byId]);
+  if (isOfAccounts) yield* given();
   yield store.all(scriptsUsedLately, { chain_key, limit: USED_LATELY });
+}
+
+/** All rows of a list, a page at a time. `after`: the page after a row; after none: the first. */
+function* rowsOf<R>(after: (last: R | undefined) => readonly R[]): Generator<R> {
+  for (let page = after(undefined); ; page = after(page.at(-1))) {
+    yield* page;
+    if (page.length < PAGE) return;
+  }
+}
+
+function* byTurns(kinds: readonly Iterator<ListedScript>[]): Generator<ListedScript[]> {
+  for (let open = kinds; open.length > 0; ) {
+    const turn: ListedScript[] = [];
+    open = open.filter((kind) => take(kind, turn));
+    yield turn;
+  }
+}
+
+/** Takes some scripts of a kind; false: there are no more. */
+function take(kind: Iterator<ListedScript>, to: ListedScript[]): boolean {
+  for (let taken = 0; taken < TURN; taken++) {
+    const { value, done } = kind.next();
+    if (done) return false;
+    to.push(value);
+  }
+  return true;
 }
