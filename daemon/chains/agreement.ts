@@ -31,27 +31,28 @@ export type Report<E, F = Credit> = { facts: readonly F[]; teller: E };
 /** Whether the books have a fact in this block. */
 type IsStored<F> = (fact: F) => boolean;
 /**
- * For each fact whether an endpoint has its block on its chain, with the same payment in it. `agreed`: facts that have agreement
- * already, and that the books do not have yet.
+ * For each fact whether an endpoint has its block on its chain, with the same payment in it; null: it was not asked, because that would
+ * take too long now. `agreed`: facts that have agreement already, and that the books do not have yet.
  */
 export type AreThere<E, F = Credit> = (
   endpoint: E,
   facts: readonly F[],
   signal: AbortSignal,
   agreed: readonly F[],
-) => Promise<boolean[]>;
+) => Promise<(boolean | null)[]>;
 /** Whether a second opinion is needed on credits. */
 export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
 
 /**
- * `isDenied`: another operator answered that it does not have it. `isOld`: it was told in an earlier step, and its teller may have taken
- * it back since.
+ * `askedAtMs`: when another operator answered about it. `isDenied`: one answered that it does not have it. `isOld`: it was told in an
+ * earlier step, and its teller may have taken it back since.
  */
 type PendingFact<E, F> = {
   fact: F;
   teller: E;
   isLarge: boolean;
   sinceMs: number;
+  askedAtMs: number;
   isAgreed: boolean;
   isDenied: boolean;
   isOld: boolean;
@@ -134,7 +135,9 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
         // others that denied it were not silent
         const waitsMs = before?.isDenied ? undefined : (before?.sinceMs ?? this.#refused.get(id));
         const sinceMs = waitsMs ?? performance.now();
-        this.#held.set(id, { fact, teller, isLarge, sinceMs, isAgreed: false, isDenied: false, isOld: false });
+        const { askedAtMs = Number.NEGATIVE_INFINITY } = before ?? {};
+        const flags = { isAgreed: false, isDenied: false, isOld: false };
+        this.#held.set(id, { fact, teller, isLarge, sinceMs, askedAtMs, ...flags });
       }
     }
     if (this.#waiting() > 0) await this.#ask(signal);
@@ -170,9 +173,14 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     }
   }
 
-  /** Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. */
+  /**
+   * Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. Those come first of which
+   * nobody was asked for the longest time; of these, the largest: crumbs, which anybody can send, keep nothing waiting.
+   */
   async #askOthers(teller: E, signal: AbortSignal): Promise<void> {
-    const mine = [...this.#held.values()].filter((one) => one.teller === teller);
+    const mine = [...this.#held.values()]
+      .filter((one) => one.teller === teller)
+      .sort((a, b) => a.askedAtMs - b.askedAtMs || Number(b.fact.amount.units - a.fact.amount.units));
     const affirmedBy = new Map<PendingFact<E, F>, string | undefined>();
     const use = async (endpoint: E): Promise<boolean> => {
       const open = mine.filter(({ isAgreed }) => !isAgreed);
@@ -182,7 +190,11 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       const affirmed = open.filter((_, i) => there[i] === true);
       const kept = await this.#areKept(teller, affirmed, agreed, signal);
       const operator = this.#endpoints.operatorOf(endpoint);
-      for (const one of open) one.isDenied = !affirmed.includes(one);
+      for (const [i, one] of open.entries()) {
+        if (there[i] === null) continue;
+        one.askedAtMs = performance.now();
+        one.isDenied = there[i] !== true;
+      }
       for (const [i, one] of affirmed.entries()) {
         const isByTwo = affirmedBy.has(one) && affirmedBy.get(one) !== operator;
         one.isAgreed = kept[i] === true || isByTwo;
@@ -212,7 +224,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     if (old.length === 0) return affirmed.map(() => true);
     const facts = old.map(({ fact }) => fact);
     const still = await this.#endpoints.with(teller, (own) => this.#areThere(own, facts, signal, agreed), signal);
-    return affirmed.map((one) => !one.isOld || (still?.[old.indexOf(one)] ?? this.#endpoints.operators < 3));
+    if (!still) return affirmed.map(({ isOld }) => !isOld || this.#endpoints.operators < 3);
+    return affirmed.map((one) => !one.isOld || still[old.indexOf(one)] === true);
   }
 
   /**

@@ -130,7 +130,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       alert,
       needsAgreement,
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
-      areThere: (...asked) => agreed.areThere(...asked),
+      areThere: (...asked) => agreed.areThereSoon(...asked),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),
       headAgeMsMax: HEAD_AGE_MS_MAX[chain],
     });

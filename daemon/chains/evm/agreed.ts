@@ -9,7 +9,7 @@ import type { AssetId } from '../../domain/assets.ts';
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Credit } from '../../domain/chain.ts';
 import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
-import type { Header, Receipt } from './answers.ts';
+import type { Header, Receipt, Sending } from './answers.ts';
 import { idFor, originOf, placeOf } from './credit-ids.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
@@ -19,6 +19,9 @@ import { amountIn, isOfAccount } from './transfers.ts';
 
 /** Transactions of one address that are asked for, in order to compare its present balance. */
 const DEBITS_ASKED_MAX = 200;
+
+/** The time for which a step asks about coins that contracts sent from inside. */
+const SOON_MS = 3_000;
 
 /** A block so deep is the oldest that is searched for payments (`CHECKPOINT_BLOCKS_MAX`), or nearly. */
 const OLD_BLOCKS = CHECKPOINT_BLOCKS_MAX - 20;
@@ -36,16 +39,29 @@ export class Agreed {
     this.#contracts = new Map(tokens.map(({ asset, contract }) => [asset, contract]));
   }
 
+  /** The same as `areThere`, in a few seconds. */
+  areThereSoon(
+    endpoint: EvmEndpoint,
+    credits: readonly Credit[],
+    signal: AbortSignal,
+    agreed: readonly Credit[],
+  ): Promise<(boolean | null)[]> {
+    return this.areThere(endpoint, credits, signal, agreed, SOON_MS);
+  }
+
   /**
    * For each credit whether the endpoint has it. One transaction may have thousands, so each is asked for once. `agreed`: credits that
-   * were affirmed before, and that the books do not have yet.
+   * were affirmed before, and that the books do not have yet. Coins from inside a contract take several questions each: null after
+   * `limitMs`.
    */
   async areThere(
     endpoint: EvmEndpoint,
     credits: readonly Credit[],
     signal: AbortSignal,
     agreed: readonly Credit[] = [],
-  ): Promise<boolean[]> {
+    limitMs = Number.POSITIVE_INFINITY,
+  ): Promise<(boolean | null)[]> {
+    const until = performance.now() + limitMs;
     const payments = credits.map((credit) => this.#paymentOf(credit));
     const heights = [...new Set(payments.flatMap((one) => one?.block.height ?? []))];
     const headers = new Map<number, Header | null>();
@@ -55,13 +71,18 @@ export class Agreed {
     const txids = [...new Set(sent.map(({ credit }) => credit.txid))];
     const receipts = new Map<string, Receipt | null>();
     for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries()) receipts.set(txids[i]!, receipt);
-    const found: boolean[] = [];
-    const inside = new PaidInside({ endpoint, list: this.#list, reader: this.#reader, agreed }, signal);
+    const found: (boolean | null)[] = [];
+    const addresses = new Set(payments.map((payment) => payment?.address));
+    const inside = new PaidInside({ endpoint, list: this.#list, reader: this.#reader, agreed, addresses }, signal);
+    let isFirst = true;
     for (const payment of payments) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
       if (!payment || !header) found.push(false);
-      else if (isInside(payment.credit)) found.push(await inside.affirms(payment, header));
-      else found.push(await this.#isPaid(endpoint, payment, receipts.get(payment.credit.txid) ?? null, signal));
+      else if (isInside(payment.credit)) {
+        const isInTime = isFirst || performance.now() < until;
+        isFirst = false;
+        found.push(isInTime ? await inside.affirms(payment, header) : null);
+      } else found.push(await this.#isPaid(endpoint, payment, receipts.get(payment.credit.txid) ?? null, signal));
     }
     return found;
   }
@@ -140,20 +161,31 @@ class PaidInside {
   readonly #list: ScriptList;
   readonly #reader: OutgoingReader;
   readonly #agreed: readonly Credit[];
+  /** All that it is asked about. */
+  readonly #addresses: ReadonlySet<string | undefined>;
   readonly #signal: AbortSignal;
+  /** By block, its transactions from and to these addresses. */
+  readonly #sendings = new Map<string, readonly Sending[]>();
   /** The credits that this affirmed itself: two parts of one block may be the same money. */
   readonly #affirmed: Credit[] = [];
   /** By address: what was found in its present balance alone. */
   readonly #found = new Map<string, bigint>();
 
   constructor(
-    parts: { endpoint: EvmEndpoint; list: ScriptList; reader: OutgoingReader; agreed: readonly Credit[] },
+    parts: {
+      endpoint: EvmEndpoint;
+      list: ScriptList;
+      reader: OutgoingReader;
+      agreed: readonly Credit[];
+      addresses: ReadonlySet<string | undefined>;
+    },
     signal: AbortSignal,
   ) {
     this.#endpoint = parts.endpoint;
     this.#list = parts.list;
     this.#reader = parts.reader;
     this.#agreed = parts.agreed;
+    this.#addresses = parts.addresses;
     this.#signal = signal;
   }
 
@@ -276,7 +308,7 @@ class PaidInside {
    * of them have a receipt.
    */
   async #sentBeside({ address, block }: Payment): Promise<bigint | null> {
-    const sendings = await this.#endpoint.sendings(block, this.#signal);
+    const sendings = await this.#sendingsIn(block);
     const own = sendings.filter(({ from, to }) => from === address || to === address);
     const receipts = await this.#endpoint.receipts(
       own.map(({ txid }) => txid),
@@ -288,5 +320,14 @@ class PaidInside {
       const moved = receipt.succeeded ? value : 0n;
       return sum - (to === address ? moved : 0n) + (from === address ? moved + receipt.fee : 0n);
     }, 0n);
+  }
+
+  async #sendingsIn(block: BlockId): Promise<readonly Sending[]> {
+    const known = this.#sendings.get(block.hash);
+    if (known) return known;
+    const all = await this.#endpoint.sendings(block, this.#signal);
+    const own = all.filter(({ from, to }) => this.#addresses.has(from) || this.#addresses.has(to ?? ''));
+    this.#sendings.set(block.hash, own);
+    return own;
   }
 }

@@ -68,8 +68,8 @@ type Books = {
   hasLeft: (txid: string) => boolean;
 };
 
-/** An address that received more than is known, and its books. */
-type Difference = { one: ListedScript; books: Books };
+/** An address that received more than is known, and its books. `more`: by how much. */
+type Difference = { one: ListedScript; more: bigint; books: Books };
 
 export class NativeCoin {
   readonly #asset: AssetId;
@@ -147,7 +147,7 @@ export class NativeCoin {
       const isLookedFor = this.#short.some(({ id }) => id === one.id);
       const isPostponed = (isLess || movable.has(one.id)) && (isLookedFor || this.#note(one, balance));
       if (isPostponed) waiting.push(one);
-      else open.push({ one, books: { credits: known, ...out } });
+      else open.push({ one, more: came - sumOf(known), books: { credits: known, ...out } });
     }
     if (waiting.length > 0) this.#isPostponed = true;
     const { credits, left } = await this.#explainInTurn(endpoint, open, dark, signal);

@@ -1,6 +1,6 @@
 /**
  * The order in which addresses have their differences explained. One look explains only some, and anybody can send a crumb to any number
- * of addresses with each block. So those come first that were never tried, or not for the longest time.
+ * of addresses with each block. So those come first that were never tried, or not for the longest time; of these, those that received most.
  */
 
 /** `last`: the number of the look that tried it; 0: none did. `comparedTo`: of one that waits, the height up to which it was compared. */
@@ -13,12 +13,12 @@ export class Turns {
   #looks = 0;
   readonly #turns = new Map<number, Turn>();
 
-  /** Begins a look. Returns its addresses in the order of their turns; those of the same one stay as they are. */
-  begin<T extends { one: { id: number } }>(open: readonly T[]): T[] {
+  /** Begins a look. Returns its addresses in the order of their turns. `more`: what an address received beyond what is known. */
+  begin<T extends { one: { id: number }; more: bigint }>(open: readonly T[]): T[] {
     this.#looks++;
     if (this.#turns.size >= TURNS_MAX) this.#turns.clear();
     const lastOf = ({ one }: T): number => this.#turns.get(one.id)?.last ?? 0;
-    return open.toSorted((a, b) => lastOf(a) - lastOf(b));
+    return open.toSorted((a, b) => lastOf(a) - lastOf(b) || Number(b.more - a.more));
   }
 
   tried(id: number): void {

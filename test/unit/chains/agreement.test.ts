@@ -260,3 +260,38 @@ it('takes a flood of small facts after two minutes, too, although the step is ma
   expect(counted.every(([, height]) => height === 9)).toBe(true);
   clock.mockRestore();
 });
+
+it('asks about the largest first, and then about those that nobody was asked about for the longest time', async () => {
+  const open = (url: string): Endpoint => ({ name: url, identify: async () => {}, close: () => {} });
+  const endpoints = new Endpoints('a setting', ['http://one.example', 'http://two.example'], open, () => {});
+  const teller = endpoints.asked;
+  const asked: bigint[] = [];
+  const known = new Set<bigint>();
+  const agreement = new Agreement<Endpoint, Fact>(endpoints, () => true, {
+    // one of all in time
+    areThere: async (_, [first, ...rest]) => {
+      asked.push(first!.amount.units);
+      return [known.has(first!.amount.units), ...rest.map(() => null)];
+    },
+    isStored: () => false,
+  });
+  const judge = (facts: Fact[]) => agreement.judge([{ facts, teller }], [block(8), block(9)], signal);
+  const crumbs = [fact(1n, 9), fact(2n, 9)];
+  const waiting = async () => {
+    await judge(crumbs);
+    return agreement.undenied().map(({ amount }) => amount.units);
+  };
+  expect(await waiting()).toEqual([1n]);
+  known.add(100n);
+  expect(heights(await judge([fact(100n, 9)]))).toEqual([
+    [1n, null],
+    [2n, null],
+    [100n, 9],
+  ]);
+  // what nobody was asked about is not denied
+  expect(agreement.undenied().map(({ amount }) => amount.units)).toEqual([1n, 100n]);
+  await judge(crumbs);
+  await judge(crumbs);
+  await judge(crumbs);
+  expect(asked).toEqual([2n, 100n, 1n, 2n, 1n]);
+});
