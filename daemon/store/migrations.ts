@@ -74,6 +74,7 @@ import { OUTSIDE_FEES } from './migrations/0085-outside-fees.ts';
 import { LISTED } from './migrations/0088-listed.ts';
 import { ADOPTED } from './migrations/0092-adopted.ts';
 import { SPENDS_LEFT } from './migrations/0093-spends-left.ts';
+import { TAKINGS } from './migrations/0095-takings.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -146,6 +147,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0088-listed', LISTED],
   ['0092-adopted', ADOPTED],
   ['0093-spends-left', SPENDS_LEFT],
+  ['0095-takings', TAKINGS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -6,7 +6,6 @@
 import type { AssetId } from '../../domain/assets.ts';
 import { dayBounds, dayOf } from '../../domain/calendar.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
-import { type CreditRow, unconfirmedCredits } from '../../store/queries/credits.ts';
 import { takingsByTime } from '../../store/queries/ledger.ts';
 import { refundsSince } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
@@ -14,8 +13,6 @@ import { leftAt } from '../books/taxed.ts';
 import type { Business } from '../shops/directory.ts';
 
 const CREDITS_PER_SLICE = 1_000;
-/** A block's time may be so much before its deposit was seen; it is two hours where clocks are right. */
-const BLOCK_EARLIER_MS_MAX = MS_PER_DAY;
 /** Sums of earlier days are kept between calls. */
 const FRESH_DAYS = 3;
 const KEPT_MS = 600_000;
@@ -43,55 +40,26 @@ function dayText(at: number, timeZone: string): string {
   return `${year}-${two(month)}-${two(day)}`;
 }
 
-type Deposit = Pick<CreditRow, 'id' | 'account_id' | 'asset' | 'usd_value' | 'first_seen_at' | 'claim' | 'confirmed'>;
-
-/** Pages of the unconfirmed deposits. */
-function* unconfirmedDeposits({ store, chains }: App): Generator<readonly Deposit[]> {
-  const limit = CREDITS_PER_SLICE;
-  for (const { key: chain_key } of chains.all()) {
-    for (let after = 0, full = true; full; ) {
-      const rows = store.all(unconfirmedCredits, { chain_key, after, limit });
-      yield rows;
-      after = rows.at(-1)?.id ?? after;
-      full = rows.length === limit;
-    }
-  }
-}
-
-/** Pages of the deposits in blocks that were first seen at or after `from`, and of some before. */
-function* depositsInBlocks({ store }: App, from: number): Generator<readonly Deposit[]> {
-  const limit = CREDITS_PER_SLICE;
-  for (let last = { at: from - BLOCK_EARLIER_MS_MAX, id: 0 }, full = true; full; ) {
-    const rows = store.all(takingsByTime, { ...last, limit });
-    yield rows;
-    const { at, id } = rows.at(-1) ?? last;
-    last = { at, id };
-    full = rows.length === limit;
-  }
-}
-
 /** Sums deposits first seen at or after `from`. */
-async function read(app: App, business: Business, from: number): Promise<Pick<Cache, 'days' | 'unvalued'>> {
-  const accounts = new Set(app.directory.accounts().flatMap((one) => (one.businessId === business.id ? [one.id] : [])));
-  const isMeant = ({ account_id, claim, confirmed, first_seen_at }: Deposit): boolean =>
-    first_seen_at >= from && accounts.has(account_id) && claim === 'invoice' && confirmed;
+async function read(
+  { store, directory }: App,
+  business: Business,
+  from: number,
+): Promise<Pick<Cache, 'days' | 'unvalued'>> {
+  const accounts = new Set(directory.accounts().flatMap((one) => (one.businessId === business.id ? [one.id] : [])));
+  const limit = CREDITS_PER_SLICE;
   const days = new Map<string, Day>();
   let unvalued = 0;
-  const sum = ({ first_seen_at, usd_value, asset }: Deposit): void => {
-    if (usd_value === null) unvalued++;
-    else add(days, dayText(first_seen_at, business.timeZone), asset, usd_value, 1);
-  };
-  // first: what gets its block meanwhile is read again, and counted once
-  const counted = new Set<number>();
-  for (const rows of unconfirmedDeposits(app)) {
-    for (const row of rows.filter(isMeant)) {
-      counted.add(row.id);
-      sum(row);
+  for (let last = { at: from, id: 0 }, full = true; full; ) {
+    const rows = store.all(takingsByTime, { ...last, limit });
+    for (const { account_id, first_seen_at, usd_value, asset } of rows) {
+      if (!accounts.has(account_id)) continue;
+      if (usd_value === null) unvalued++;
+      else add(days, dayText(first_seen_at, business.timeZone), asset, usd_value, 1);
     }
-    await new Promise(setImmediate);
-  }
-  for (const rows of depositsInBlocks(app, from)) {
-    for (const row of rows) if (isMeant(row) && !counted.has(row.id)) sum(row);
+    const { first_seen_at: at, id } = rows.at(-1) ?? { first_seen_at: from, id: 0 };
+    last = { at, id };
+    full = rows.length === limit;
     await new Promise(setImmediate);
   }
   return { days, unvalued };

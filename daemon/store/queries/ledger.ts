@@ -1,6 +1,6 @@
 /** Statements that read all entries in pages, for proofs and exports. */
 import { sql } from 'kysely';
-import { NO, sqlite, statement } from '../statement.ts';
+import { NO, sqlite, statement, YES } from '../statement.ts';
 import type { CreditRow } from './credits.ts';
 
 /**
@@ -37,23 +37,23 @@ export const creditsByTime = statement((p: { at: number; id: number; limit: numb
     .limit(p.limit),
 );
 
-/** Of the same credits, what takings need. */
+/** The credits that count as takings, in the order of when they were first seen, above a time and an id of that time. */
 export const takingsByTime = statement((p: { at: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
-    .select(['id', 'account_id', 'asset', 'usd_value', 'first_seen_at', 'claim', 'confirmed', at.as('at')])
-    .where('block_height', 'is not', null)
+    .select(['id', 'account_id', 'asset', 'usd_value', 'first_seen_at'])
+    .where('claim', '=', sql.lit('invoice'))
+    .where('confirmed', '=', YES)
     .where('gone', '=', NO)
-    .where(at, '>=', p.at)
-    .where(sql<boolean>`(${at}, id) > (${p.at}, ${p.id})`)
-    .orderBy(at)
+    .where(sql<boolean>`(first_seen_at, id) > (${p.at}, ${p.id})`)
+    .orderBy('first_seen_at')
     .orderBy('id')
     .limit(p.limit),
 );
 
 type Units = { at: number; id: number; until: number; limit: number };
 
-/** Of the same credits before another time, what a balance needs. */
+/** Of the credits in blocks, up to another time, what a balance needs. */
 export const creditUnitsByTime = statement((p: Units) =>
   sqlite
     .selectFrom('credit')

@@ -64,17 +64,25 @@ it('are those of unconfirmed money, too, where it is allowed to count', async ()
 });
 
 it.each([
-  ['waited for its block', false],
-  ['counted before its block', true],
-])('count once what %s, and gets it while they are read', async (_, confirmed) => {
+  ['waited for its block', false, []],
+  ['counted before its block', true, [['2026-01-01', 1]]],
+])('count once what %s, and gets it while they are read', async (_, confirmed, meanwhile) => {
   await pays();
   const { store } = bench.app;
   const paid = store.get(creditById, { id: 1 })!;
   const place = (over: object) => store.write((tx) => tx.run(updateCredit, { ...paid, ...over }));
   await place({ block_height: null, block_hash: null, block_time: null, confirmed });
-  // written after what takings read at once, and before the rest
   const placed = place({});
   const counted = of('day', 1);
   await placed;
-  expect(await counted).toEqual([['2026-01-01', 1]]);
+  expect(await counted).toEqual(meanwhile);
+  expect(await of('day', 1)).toEqual([['2026-01-01', 1]]);
+});
+
+it('have what was seen long after its block, as when a second operator told of it late', async () => {
+  await pays();
+  const { store } = bench.app;
+  const paid = store.get(creditById, { id: 1 })!;
+  await store.write((tx) => tx.run(updateCredit, { ...paid, block_time: bench.at - 40 * DAY }));
+  expect(await of('day', 1)).toEqual([['2026-01-01', 1]]);
 });
