@@ -186,7 +186,7 @@ export function settle(
       effects.push({ kind: 'paid' });
     } else if (decision === 'cancel') {
       invoice = 'canceled';
-    } else if (syncedAt >= graceEndsAt && sums.seenValue < needed && sums.allConfirmed && sums.allValued) {
+    } else if (syncedAt >= graceEndsAt && sums.allConfirmed && sums.allValued) {
       invoice = 'canceled';
     } else if (counted.size === 0 && syncedAt >= abandonedAt) {
       invoice = 'canceled';
@@ -256,7 +256,7 @@ function claimFor(
   if (credit.claim !== null) return null;
   if (after === 'unpaid') return credit.firstSeenAt > graceEndsAt ? 'late' : null;
   if (after === 'paid') return counted ? 'invoice' : before === 'unpaid' ? 'late' : 'extra';
-  return before === 'unpaid' && counted ? 'short' : 'late';
+  return counted ? 'short' : 'late';
 }
 
 /** The first of these times that no sync has reached, or null. */

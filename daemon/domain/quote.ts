@@ -1,6 +1,5 @@
 /** The price of an invoice in crypto, fixed for a limited time. The debt stays in fiat. */
 import type { Asset } from './assets.ts';
-import { assert } from './errors.ts';
 import { cryptoFor, divideUp } from './money.ts';
 
 export type Quote = {
@@ -28,14 +27,8 @@ export type QuoteTerms = {
 export function makeQuote(asset: Asset, terms: QuoteTerms, rate: bigint, now: number): Quote {
   const owed = terms.amount > terms.seenValue ? terms.amount - terms.seenValue : 0n;
   const amount = terms.received + cryptoFor(owed, asset, rate);
-  const endsAt = terms.quoteMs > 0 ? now + terms.quoteMs : Math.max(terms.dueAt, now + 1);
-  assert(endsAt > now, 'a quote ends after it was made');
-  return {
-    rate,
-    amount,
-    issuedAt: now,
-    endsAt: now >= terms.dueAt && terms.quoteMs === 0 ? now + terms.graceMs : endsAt,
-  };
+  const untilDue = now < terms.dueAt ? terms.dueAt : now + terms.graceMs;
+  return { rate, amount, issuedAt: now, endsAt: terms.quoteMs > 0 ? now + terms.quoteMs : untilDue };
 }
 
 /** The most that a quote at a rate asks for beyond the amount, because it is rounded up; fiat 1e-8. */

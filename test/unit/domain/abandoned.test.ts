@@ -66,6 +66,7 @@ describe('a credit keeps it', () => {
   ])('%s', (_name, over) => {
     const result = run({}, [credit(over)], ABANDONED + 2);
     expect(result).toMatchObject({ invoice: 'unpaid', payment: 'pending', checkAt: DEADLINE });
+    expect(run({}, [credit(over)], ABANDONED - 1).checkAt).toBe(DEADLINE);
   });
 });
 

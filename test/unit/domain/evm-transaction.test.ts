@@ -2,15 +2,18 @@
 import fc from 'fast-check';
 import { encodeFunctionData, erc20Abi, fromRlp, type Hex, serializeTransaction, toRlp } from 'viem';
 import { describe, expect, it } from 'vitest';
+import { Rejected } from '../../../daemon/domain/errors.ts';
 import {
   type EvmTransaction,
   parseTransaction,
   signedBytes,
+  transactionOf,
   transferData,
   transferOf,
   unsignedBytes,
 } from '../../../daemon/domain/evm-transaction.ts';
 import { decodeRlp, encodeRlp, type Rlp } from '../../../daemon/domain/rlp.ts';
+import type { EvmPlan } from '../../../daemon/domain/spend.ts';
 
 const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`;
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replace('0x', ''), 'hex'));
@@ -85,25 +88,77 @@ describe('a transaction', () => {
     );
   });
 
-  it.each([
-    ['a legacy one', '0xe98080825208943535353535353535353535353535353535353535880de0b6b3a764000080018080'],
-    ['one that makes a contract', serializeTransaction({ type: 'eip1559', chainId: 1, gas: 1n, data: '0x60' })],
+  const recipient = new Uint8Array(20).fill(0x35);
+  const fields: Rlp[] = [1, 0, 1, 1, 1].map((one) => (one ? Uint8Array.of(one) : new Uint8Array()));
+  const whole: Rlp[] = [...fields, recipient, new Uint8Array(), new Uint8Array(), []];
+  const signature = [1, 1, 1].map((one) => Uint8Array.of(one));
+  const raw = (item: Rlp): Uint8Array => Uint8Array.of(2, ...encodeRlp(item));
+  const other = (at: number, field: Rlp): Rlp => whole.map((one, i) => (i === at ? field : one));
+
+  it.each<[string, Uint8Array, string]>([
     [
-      'one with an access list',
-      serializeTransaction({
-        type: 'eip1559',
-        chainId: 1,
-        gas: 1n,
-        to: `0x${'35'.repeat(20)}`,
-        accessList: [{ address: `0x${'35'.repeat(20)}`, storageKeys: [] }],
-      }),
+      'a legacy one',
+      bytes('e98080825208943535353535353535353535353535353535353535880de0b6b3a764000080018080'),
+      'another type',
     ],
-    [
-      'one with bytes behind it',
-      `${serializeTransaction({ type: 'eip1559', chainId: 1, to: `0x${'35'.repeat(20)}` })}00`,
-    ],
-  ])('refuses %s', (_, raw) => {
-    expect(() => parseTransaction(bytes(raw))).toThrow(/The bytes are/);
+    ['nothing', new Uint8Array(), 'another type'],
+    ['one of another type', Uint8Array.of(3, ...encodeRlp(whole)), 'another type'],
+    ['a string', raw(recipient), 'other fields'],
+    ['one without its last field', raw(whole.slice(0, -1)), 'other fields'],
+    ['half a signature', raw([...whole, ...signature.slice(1)]), 'other fields'],
+    ['a field too many', raw([...whole, ...signature, recipient]), 'other fields'],
+    ['one that makes a contract', raw(other(5, new Uint8Array())), 'no recipient'],
+    ['a recipient of 21 bytes', raw(other(5, new Uint8Array(21))), 'no recipient'],
+    ['one with an access list', raw(other(8, [[recipient, []]])), 'an access list'],
+    ['one without an access list', raw(other(8, new Uint8Array())), 'an access list'],
+    ['a list as a number', raw(other(1, [])), 'a list among its fields'],
+    ['a list as data', raw(other(7, [])), 'a list among its fields'],
+    ['a number with a leading zero', raw(other(6, Uint8Array.of(0))), 'a number that is not canonical'],
+    ['a number of 33 bytes', raw(other(6, new Uint8Array(33).fill(1))), 'a number that is not canonical'],
+    ['a parity of 2', raw([...whole, Uint8Array.of(2), ...signature.slice(1)]), 'another parity'],
+  ])('refuses %s', (_, spoiled, why) => {
+    const refusal = new Rejected('spend.malformed', `The bytes are no transaction with a base fee: ${why}`);
+    expect(() => parseTransaction(spoiled)).toThrow(refusal);
+    expect(parseTransaction(raw(whole)).transaction.to).toEqual(recipient);
+  });
+
+  it('refuses a byte behind it', () => {
+    expect(() => parseTransaction(Uint8Array.of(...raw(whole), 0))).toThrow('The bytes are not RLP');
+  });
+
+  const plan: EvmPlan = {
+    kind: 'evm',
+    network: 'mainnet',
+    chain: 'BSC',
+    accountNo: 0,
+    asset: 'BNB',
+    contract: null,
+    sender: { branch: 1, index: 0, address: '' },
+    nonce: 7n,
+    lowestNonce: 6n,
+    gasLimit: 21_000n,
+    maxFeePerGas: 5n,
+    maxPriorityFeePerGas: 2n,
+    outputs: [{ kind: 'payout', address: '', script: recipient, units: 9n }],
+    fee: 105_000n,
+  };
+  const common = { chainId: 56n, nonce: 7n, maxPriorityFeePerGas: 2n, maxFeePerGas: 5n, gasLimit: 21_000n };
+
+  it("of a plan sends the chain's coin, or calls the token", () => {
+    const data = new Uint8Array();
+    expect(transactionOf(plan)).toEqual({ ...common, to: recipient, value: 9n, data });
+    const contract = `0x${'00'.repeat(2)}${'a7'.repeat(18)}`;
+    expect(transactionOf({ ...plan, contract })).toEqual({
+      ...common,
+      to: bytes(contract),
+      value: 0n,
+      data: transferData(recipient, 9n),
+    });
+  });
+
+  it.each([0, 2])('is not made of a plan with %i recipients', (count) => {
+    const outputs = Array.from({ length: count }, () => plan.outputs[0]!);
+    expect(() => transactionOf({ ...plan, outputs })).toThrow('a transaction has one recipient');
   });
 });
 
@@ -118,9 +173,11 @@ describe("a token's transfer", () => {
         const spoiled = data.map((byte, i) => (i === at ? byte ^ 1 : byte));
         if (at < 16) expect(transferOf(spoiled)).toBeNull();
         expect(transferOf(data.subarray(0, at))).toBeNull();
+        expect(transferOf(Uint8Array.of(...data, at))).toBeNull();
       }),
       { numRuns: 50 },
     );
-    expect(() => transferData(new Uint8Array(20), 2n ** 256n)).toThrow(RangeError);
+    const tooMuch = new RangeError('a number of more than 32 bytes');
+    expect(() => transferData(new Uint8Array(20), 2n ** 256n)).toThrow(tooMuch);
   });
 });

@@ -85,12 +85,15 @@ describe('the next time of a plan', () => {
   });
 });
 
-const units = fc.bigInt({ min: 0n, max: 10n ** 20n });
-const purse = fc.record({ spendable: units, available: units, waiting: units, promised: units, undecided: units });
+/** So that something is sent in many cases, what is needed is a tenth of what there may be, and fees a thousandth. */
+const upTo = (max: bigint) => fc.bigInt({ min: 0n, max });
+const [units, need] = [upTo(10n ** 20n), upTo(10n ** 19n)];
+const [limit, fee] = [upTo(10n ** 18n), upTo(10n ** 17n)];
+const purse = fc.record({ spendable: units, available: units, waiting: need, promised: need, undecided: need });
 const limits: fc.Arbitrary<FeeLimits> = fc.record({
-  sharePpm: fc.option(fc.bigInt({ min: 0n, max: 1_000_000n })),
-  max: fc.option(units),
-  day: units,
+  sharePpm: fc.option(upTo(1_000_000n)),
+  max: fc.option(limit),
+  day: limit,
 });
 
 describe('a time that is further ahead than those that were left out', () => {
@@ -117,14 +120,15 @@ describe('what a plan sends', () => {
   it('leaves what open withdrawals, refunds and decisions need, and what it keeps', () => {
     const whole = fc.record({
       purse,
-      keep: units,
-      least: units,
+      keep: need,
+      least: need,
       most: units,
       limits,
-      now: units,
-      highest: units,
-      usedToday: units,
+      now: fee,
+      highest: fee,
+      usedToday: fee,
     });
+    let sent = 0;
     fc.assert(
       fc.property(whole, fc.boolean(), (one, sameAsset) => {
         const free = freeUnits(one.purse, one.keep);
@@ -132,6 +136,7 @@ describe('what a plan sends', () => {
         const fees = { now: one.now, highest: one.highest };
         const run = runOf({ free, most, least, fees, limits: one.limits, usedToday, sameAsset });
         if (run.kind !== 'send') return true;
+        sent++;
         const { spendable, available, waiting, promised, undecided } = one.purse;
         const taken = run.units + (sameAsset ? run.feeMax : 0n);
         const { sharePpm, max, day } = one.limits;
@@ -149,6 +154,7 @@ describe('what a plan sends', () => {
       }),
       { numRuns: 2_000 },
     );
+    expect(sent).toBeGreaterThan(100);
   });
 
   const wide: FeeLimits = { sharePpm: null, max: null, day: 1_000n };
@@ -169,6 +175,14 @@ describe('what a plan sends', () => {
     ['something at the least', { least: 100n }, { kind: 'send', units: 95n, feeMax: 5n }],
     ['nothing of nothing', { free: 0n }, { kind: 'less' }],
     ['nothing of what only pays its fee', { free: 5n }, { kind: 'less' }],
+    ['nothing of what the highest fee takes', { free: 5n, limits: { ...wide, max: 3n } }, { kind: 'less' }],
+    [
+      'nothing of nothing, however dear',
+      { free: 0n, sameAsset: false, limits: { ...wide, max: 1n } },
+      { kind: 'less' },
+    ],
+    ['nothing of what a fee takes that has risen', { free: 8n, fees: { now: 8n, highest: 5n } }, { kind: 'less' }],
+    ['the rest of a risen fee', { free: 9n, fees: { now: 8n, highest: 5n } }, { kind: 'send', units: 1n, feeMax: 8n }],
     [
       'nothing of what a payment left, and says nothing of its fee',
       { free: 4n, limits: { ...wide, sharePpm: 10_000n } },
@@ -241,6 +255,39 @@ describe('what a plan sends', () => {
       [],
     ],
     [
+      'with the day for its own fee where it needs no gas',
+      { limits: { ...wide, day: 5n } },
+      {},
+      [[9n, 0n]],
+      { kind: 'send', units: 9n, feeMax: 5n },
+      [[9n, 5n]],
+    ],
+    [
+      'none that is too dear, whatever the tank lacks',
+      { limits: { ...wide, day: 4n } },
+      { there: 0n },
+      [[9n, 4n]],
+      { kind: 'dear', fee: 2n, allowed: 1n },
+      [],
+    ],
+    [
+      'what its gas costs as much as a payment may',
+      { limits: { ...wide, max: 3n } },
+      {},
+      [[9n, 4n]],
+      { kind: 'send', units: 9n, feeMax: 3n },
+      [[9n, 3n]],
+    ],
+    [
+      'with the last of the gas of the day',
+      { limits: { ...wide, day: 30n } },
+      { usedToday: 58n },
+      [[9n, 2n]],
+      { kind: 'send', units: 9n, feeMax: 5n },
+      [[9n, 5n]],
+    ],
+    ['with the last of the tank', {}, { there: 13n }, [[9n, 10n]], { kind: 'send', units: 9n, feeMax: 5n }, [[9n, 5n]]],
+    [
       'none whose gas costs more than a payment may',
       { limits: { ...wide, max: 2n } },
       {},
@@ -306,6 +353,34 @@ describe('what a plan sends', () => {
       { ...tank, ...there },
     );
     expect([found.first, found.sent.map(({ units, feeMax }) => [units, feeMax])]).toEqual([first, sent]);
+  });
+
+  it('of parts pays each from what the ones before and their fees left', () => {
+    const found = stepsOf({ ...run, free: 50n, sameAsset: true }, [part(40n), part(40n)], tank);
+    expect(found.sent.map(({ units, feeMax }) => [units, feeMax])).toEqual([
+      [35n, 5n],
+      [5n, 5n],
+    ]);
+  });
+
+  it.each([
+    [50n, 60n, 0n],
+    [60n, 60n, 0n],
+    [61n, 60n, 1n],
+  ])('is of %s beside %s that is needed at the most %s', (spendable, needed, free) => {
+    const purse = { spendable, available: 100n, waiting: needed - 30n, promised: 20n, undecided: 0n };
+    expect(freeUnits(purse, 10n)).toBe(free);
+    const decided = { spendable: 100n, available: spendable, waiting: 0n, promised: 20n, undecided: needed - 30n };
+    expect(freeUnits(decided, 10n)).toBe(free);
+  });
+
+  it.each([
+    [10n, 1_000n, 10_000n, true],
+    [11n, 1_000n, 10_000n, false],
+    [0n, 0n, 10_000n, true],
+    [1n, 99n, 10_000n, false],
+  ])('has a fee of %s for %s within %s millionths: %s', (fee, units, sharePpm, isWithin) => {
+    expect(isWithinShare(fee, units, sharePpm)).toBe(isWithin);
   });
 
   it('allows no fee once the day has more than its limit', () => {

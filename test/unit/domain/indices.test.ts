@@ -9,6 +9,8 @@ import {
   JUMPS_SEARCHED,
   jumpAfter,
   jumpsBetween,
+  NEAR_STEPS,
+  searchSteps,
   without,
 } from '../../../daemon/domain/indices.ts';
 
@@ -126,6 +128,77 @@ describe('the indices that may have been given out', () => {
     expect([count(false), count(true)]).toEqual([93_023, 11_002]);
   });
 
+  it.each([
+    [-1, 25_000, 2],
+    [9_999, 10_000, 1],
+    [15_000, 35_000, 2],
+    [10_000, 19_999, 0],
+    [30_000, 5_000, 0],
+  ])('of %i and %i are as many jumps apart as are known: %i', (used, farther, jumps) => {
+    expect(jumpsBetween(used, farther)).toBe(jumps);
+  });
+
+  it('of the past are the gaps, or with known jumps everything up to them', () => {
+    expect(indicesOfPast(9, 100)).toEqual([
+      { from: 0, to: 210 },
+      { from: 10_000, to: 10_310 },
+    ]);
+    expect(indicesOfPast(9, 100, 2)).toEqual([{ from: 0, to: 30_310 }]);
+  });
+
+  it.each([
+    [
+      'of an account that nothing is known of',
+      { used: -1, gap: 100, isUnused: true },
+      [[[0, 20]], [[0, 20]], [[0, 100]]],
+    ],
+    [
+      'of a used one',
+      { used: 499, gap: 100, isUnused: false },
+      [
+        [
+          [0, 100],
+          [400, 600],
+        ],
+        [
+          [0, 100],
+          [400, 600],
+          [10_400, 10_901],
+        ],
+        [
+          [0, 600],
+          [10_400, 10_901],
+        ],
+      ],
+    ],
+    [
+      'of one that was used less than a gap',
+      { used: 9, gap: 100, isUnused: false },
+      [
+        [
+          [0, 100],
+          [0, 110],
+        ],
+        [
+          [0, 100],
+          [0, 110],
+          [10_000, 10_411],
+        ],
+        [
+          [0, 110],
+          [10_000, 10_411],
+        ],
+      ],
+    ],
+  ])('%s are searched where money most likely is first, and at last all', (_, known, first) => {
+    const searched = { ...known, jumps: 2, known: 0 };
+    const steps = searchSteps(searched);
+    const pairs = (ranges: readonly IndexRange[]) => ranges.map(({ from, to }) => [from, to]);
+    expect(steps.slice(0, -1).map(pairs)).toEqual(first);
+    expect(steps.at(-1)).toEqual(indicesToSearch(searched));
+    expect(steps).toHaveLength(NEAR_STEPS + 2);
+  });
+
   it('less others are what is in the first and not in the second', () => {
     const range = fc
       .tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 20 }))
@@ -133,6 +206,10 @@ describe('the indices that may have been given out', () => {
     fc.assert(
       fc.property(fc.array(range, { maxLength: 5 }), fc.array(range, { maxLength: 5 }), (ranges, others) => {
         const left = without(ranges, others);
+        left.forEach(({ from, to }, at) => {
+          expect(from).toBeLessThan(to);
+          if (at > 0) expect(from).toBeGreaterThan(left[at - 1]!.to);
+        });
         for (let index = 0; index < 90; index++) {
           expect(holds(left, index)).toBe(holds(ranges, index) && !holds(others, index));
         }

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  amountNeeded,
   type Claim,
   type CreditFact,
   type Decision,
   type InvoiceStatus,
+  isCrumb,
+  isSilent,
   type PaymentStatus,
   type Settlement,
   settle,
@@ -142,6 +145,46 @@ const ROWS: Row[] = [
     ['claim late'],
   ],
   [
+    'what came in the last moment of grace counts',
+    { payment: 'overdue' },
+    () => [credit(100n, { firstSeenAt: GRACE_END })],
+    graceTime + 2,
+    ['paid', 'paid'],
+    ['paid', 'claim invoice'],
+  ],
+  [
+    'what came in the last moment of grace is not late while it is not confirmed',
+    { payment: 'overdue' },
+    () => [credit(40n, { firstSeenAt: GRACE_END, confirmed: false })],
+    graceTime + 2,
+    ['unpaid', 'overdue'],
+    [],
+  ],
+  [
+    'what came after grace is late to the invoice that the rest pays',
+    { payment: 'overdue' },
+    () => [credit(100n), credit(5n, { firstSeenAt: GRACE_END + 1 })],
+    graceTime + 2,
+    ['paid', 'paid'],
+    ['paid', 'claim invoice', 'claim late'],
+  ],
+  [
+    'the deadline passed, exactly what is needed was seen',
+    {},
+    () => [credit(99n, { confirmed: false })],
+    overdueTime,
+    ['unpaid', 'pending'],
+    [],
+  ],
+  [
+    'extra after exactly what was needed',
+    { invoice: 'paid', payment: 'paid' },
+    () => [credit(99n, { claim: 'invoice' }), credit(5n)],
+    before,
+    ['paid', 'paid'],
+    ['claim extra'],
+  ],
+  [
     'while an early part is unconfirmed, what came after grace goes to the inbox',
     { payment: 'overdue' },
     () => [credit(40n, { confirmed: false }), credit(60n, { firstSeenAt: GRACE_END + 1 })],
@@ -245,6 +288,57 @@ describe('settle', () => {
     expect(result).toMatchObject({ underpaid: true, overpaid: false, late: false });
   });
 
+  it('sums of a canceled invoice only what was claimed for it', () => {
+    const credits = [credit(30n, { claim: 'invoice' }), credit(10n)];
+    const result = run(terms({ payment: 'overdue' }), credits, graceTime);
+    expect(result).toMatchObject({ invoice: 'canceled', received: 300n, confirmed: 300n });
+    expect(result).toMatchObject({ seenValue: 30n, confirmedValue: 30n, underpaid: true });
+  });
+
+  it('sums of an undone invoice what was claimed for it, and what replaces that', () => {
+    const credits = [credit(40n, { claim: 'invoice' }), credit(20n), credit(9n, { claim: 'extra' })];
+    const result = run(terms({ invoice: 'paid', payment: 'paid' }), credits, before);
+    expect(result).toMatchObject({ undone: true, received: 600n, confirmedValue: 60n });
+  });
+
+  it.each([
+    [[], false],
+    [[98n], true],
+    [[99n], false],
+  ] as const)('%s of 100 with a tolerance of 1 is underpaid: %s', (values, underpaid) => {
+    expect(
+      run(
+        terms(),
+        values.map((value) => credit(value)),
+        before,
+      ).underpaid,
+    ).toBe(underpaid);
+  });
+
+  it.each([
+    [-1n, 100n],
+    [100n, 100n],
+    [101n, 100n],
+  ])('takes no tolerance of %s of %s', (tolerance, amount) => {
+    expect(() => amountNeeded({ tolerance, amount })).toThrow('the tolerance is below the amount');
+  });
+
+  it.each([
+    ['late', null, false],
+    ['late', 100_000_000n, false],
+    ['late', 99_999_999n, true],
+    ['locked', null, true],
+    ['locked', 100_000_000n, true],
+  ])('is silent about what is %s and worth %s: %s', (reason, usd, silent) => {
+    expect(isSilent(reason, usd)).toBe(silent);
+  });
+
+  it.each([
+    [0n, true],
+    [9n, true],
+    [10n, false],
+  ])('calls %s of 1000 a crumb: %s', (value, isSmall) => expect(isCrumb(value, 1_000n)).toBe(isSmall));
+
   it.each([
     [101n, 0n, false],
     [102n, 0n, true],
@@ -256,7 +350,9 @@ describe('settle', () => {
 
   it('flags money that was first seen after the deadline', () => {
     expect(run(terms(), [credit(10n, { firstSeenAt: DEADLINE })], before).late).toBe(false);
-    expect(run(terms(), [credit(10n, { firstSeenAt: DEADLINE + 1 })], before).late).toBe(true);
+    const late = credit(10n, { firstSeenAt: DEADLINE + 1 });
+    expect(run(terms(), [late], before).late).toBe(true);
+    expect(run(terms(), [credit(10n), late], before).late).toBe(true);
   });
 
   it.each<[Partial<Terms>, number, number | null]>([

@@ -28,6 +28,10 @@ describe('what a policy lets go', () => {
     ['somebody of the address book', { ...LIMITED, addressBookOnly: true }, { inAddressBook: true }, null],
     ['an address like another one', LIMITED, { isDoubtful: true }, /begins and ends like/],
     ['an address like another one, without limits', WITHOUT_ASKING, { isDoubtful: true }, /begins and ends like/],
+    ['an unknown worth, with a limit per withdrawal alone', { ...LIMITED, perDayUsd: null }, { usd: null }, /no rate/],
+    ['an unknown worth, with a limit per day alone', { ...LIMITED, perWithdrawalUsd: null }, { usd: null }, /no rate/],
+    ['anything within the day, without a limit per withdrawal', { ...LIMITED, perWithdrawalUsd: null }, {}, null],
+    ['more than the day, the same', { ...LIMITED, perWithdrawalUsd: null }, { usedUsd: 151n }, /24 hours/],
     ['an unlimited day', { ...LIMITED, perDayUsd: null }, { usedUsd: 10_000n }, null],
   ])('%s', (_, policy, over, why) => {
     const said = whyAsk(policy, { ...CASE, ...over });

@@ -37,9 +37,12 @@ describe('makeQuote', () => {
 
   it.each([
     ['before the due date', 5, DUE],
+    ['a moment before it', DUE - 1, DUE],
+    ['at it', DUE, DUE + 24 * HOUR],
     ['after it, in the time of grace', DUE + 1, DUE + 1 + 24 * HOUR],
   ])('that holds until due, made %s', (_name, now, endsAt) => {
     expect(makeQuote(LTC, terms({ quoteMs: 0 }), RATE, now).endsAt).toBe(endsAt);
+    expect(makeQuote(LTC, terms(), RATE, now).endsAt).toBe(now + HOUR);
   });
 });
 
@@ -49,6 +52,7 @@ describe('deadlineOf', () => {
     ['the due date', null, quote(0, 5), DUE],
     ['the end of a quote that outlasts it', null, quote(DUE - 5, DUE + 5), DUE + 5],
     ['moved by a fresh quote before the due date', DUE, quote(DUE, DUE + HOUR), DUE + HOUR],
+    ['the end of a first quote after it', null, quote(DUE + 1, DUE + HOUR), DUE + HOUR],
     ['not moved by one after it', DUE + 5, quote(DUE + 1, DUE + HOUR), DUE + 5],
   ])('is %s', (_name, previous, made, expected) => expect(deadlineOf(previous, DUE, made)).toBe(expected));
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { message } from '../../../daemon/domain/messages.ts';
 import {
   decideSpend,
   decideWithdrawal,
   type Fixed,
+  isAbandoned,
   isOutdated,
   type Lack,
   type PlannedFacts,
@@ -105,6 +107,13 @@ const ROWS: Row[] = [
     null,
   ],
   ['the same, and it can never confirm', facts([sent(), { ...gone, isStored: false }]), 'unseen', 0, null],
+  [
+    'it pays only ourselves, and nobody here has its bytes',
+    facts([sent({ isStored: false })], { isOwn: true }),
+    'unseen',
+    null,
+    null,
+  ],
   ['a lost machine made it, and it is in the mempool', facts([there(0)], { heldBy: 'machine' }), 'pending', null, null],
   ['a replacement waits for its signature', facts([sent()], { isPlanned: true }), 'unseen', 0, null],
   ['it is in the mempool', facts([there(0)]), 'pending', null, null],
@@ -133,6 +142,13 @@ const ROWS: Row[] = [
     'wait.coin_stuck',
   ],
   [
+    'the coin of one is gone, another transaction spends the other',
+    facts([gone, dead(0)], { isReplaceable: false }),
+    'stuck',
+    null,
+    'wait.coin_stuck',
+  ],
+  [
     'the same, while another is signed',
     facts([gone], { isReplaceable: false, isPlanned: true }),
     'missing',
@@ -151,6 +167,13 @@ const ROWS: Row[] = [
   [
     'another machine made it, and it is gone',
     facts([sent({ isStored: false })], { isOurs: false }),
+    'stuck',
+    null,
+    null,
+  ],
+  [
+    'another machine made it, and only the newer version lacks its coin',
+    facts([sent({ isStored: false }), gone], { isOurs: false }),
     'stuck',
     null,
     null,
@@ -179,6 +202,22 @@ describe('a spend', () => {
     const failed = sent({ lack: { key: COIN, usedBy: 'mine' }, failed: true, dead: 3 });
     expect(decideSpend(facts([failed])).problem?.values).toMatchObject({ tx: 'mine', buried: B, depth: 3 });
     expect(decideSpend(facts([dead(1), dead(4), dead(2)])).problem?.values).toMatchObject({ buried: B, depth: 4 });
+    expect([sent(), failed].map((_, at, all) => decideSpend(facts(all.slice(0, at + 1))).failed)).toEqual([null, 1]);
+  });
+
+  it('names the coin that left, or what spent it', () => {
+    const coinOf = (one: SignedFact) => decideSpend(facts([one])).problem?.values;
+    expect([gone, dead(0), dead(2)].map(coinOf)).toMatchObject([
+      { coin: message('coin.left', { coin: COIN }) },
+      { coin: message('coin.spent', { coin: COIN, tx: 'foreign' }) },
+      { coin: message('coin.spent', { coin: COIN, tx: 'foreign' }) },
+    ]);
+  });
+
+  it('is shown by the version in the deepest block, of equal ones by the oldest', () => {
+    const [deep, flat] = [there(3), there(1)];
+    expect([seenOf([deep, flat]), seenOf([flat, deep]), seenOf([there(0), flat])]).toEqual([deep, deep, flat]);
+    expect(seenOf([flat, { ...flat }])).toBe(flat);
   });
 
   it('needs no node to take it once it is in a block, or its newest version is seen', () => {
@@ -188,7 +227,12 @@ describe('a spend', () => {
       true,
       true,
     ]);
-    expect([[sent()], [there(0), sent()], [gone]].map((signed) => ends(facts(signed)))).toEqual([false, false, false]);
+    expect([[], [sent()], [there(0), sent()], [gone]].map((signed) => ends(facts(signed)))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 });
 
@@ -292,7 +336,20 @@ describe('a withdrawal of a spend', () => {
 
   it('fails by another transaction, or by its own without an effect', () => {
     expect(result(facts([dead(B)]), [0])?.loss).toBe('ended.conflict');
-    expect(result(facts([sent({ lack: USED, failed: true, dead: B })]), [0])?.loss).toBe('ended.reverted');
+    const failed = sent({ lack: USED, failed: true, dead: B });
+    expect(result(facts([failed]), [0])?.loss).toBe('ended.reverted');
+    expect(result(facts([dead(B), failed]), [0, 1])?.loss).toBe('ended.reverted');
+  });
+
+  it('has its coin again once a version is seen, or nothing waits for it', () => {
+    const found = (...signed: SignedFact[]) => result(facts(signed), [0])?.isFound;
+    expect([found(gone), found(sent()), found(there(0)), found(sent(), there(0)), found(dead(B))]).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
   });
 
   it('keeps its money reserved until a version that pays it is seen', () => {
@@ -307,7 +364,7 @@ describe('a withdrawal of a spend', () => {
       const one = facts(signed, { isAbandoned: true });
       return decideWithdrawal(one, decideSpend(one), { state: 'failed', paying: [0] });
     };
-    const quiet = { events: [], loss: null, held: false, isPaying: false, problem: null };
+    const quiet = { events: [], loss: null, held: false, isPaying: false, problem: null, isFound: true };
     expect([given([sent({ isStored: false })]), given([dead(0)]), given([dead(B)])]).toMatchObject([
       quiet,
       quiet,
@@ -315,6 +372,26 @@ describe('a withdrawal of a spend', () => {
     ]);
     expect(given([there(0)])?.events).toEqual(['unpay', 'send']);
     expect(given([there(1)])?.events).toEqual(['pay']);
+  });
+
+  it.each<[string, [WithdrawalState, string | null][], boolean]>([
+    ['nothing', [], false],
+    ['what was given up', [['failed', 'ended.unsigned']], true],
+    ['what was given up for a reason', [['failed', 'ended.unsigned_why']], true],
+    ['what failed otherwise', [['failed', 'ended.conflict']], false],
+    ['what failed without a reason', [['failed', null]], false],
+    ['what is not over', [['signed', 'ended.unsigned']], false],
+    [
+      'what was given up only in part',
+      [
+        ['failed', 'ended.unsigned'],
+        ['failed', 'ended.conflict'],
+      ],
+      false,
+    ],
+  ])('is abandoned with %s: %o', (_what, paid, isOver) => {
+    const withdrawals = paid.map(([state, code]) => ({ state, reason: code === null ? null : message(code as never) }));
+    expect(isAbandoned(withdrawals)).toBe(isOver);
   });
 
   it('goes back with its block', () => {
