@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { identityText, journalKey, openIdentityText } from '../../../daemon/wallet/signer/approval.ts';
+import {
+  grantMac,
+  identityText,
+  intentMac,
+  journalKey,
+  openIdentityText,
+  revocationMac,
+} from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { ADDRESS_SELF, type Intent, type PolicyGrant, type UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
@@ -172,6 +179,59 @@ describe('an approval', () => {
     approveAs(order, { feeMax: '900000000' });
     expect(await codeOf(session.sign(withFee(order, 2_000_000n)))).toBe('signer.fee');
     expect((await session.sign(withFee(order, 1_000_000n))).fee).toBe(1_000_000n);
+  });
+});
+
+describe('the text of an approval', () => {
+  const key = Buffer.alloc(32, 7);
+  const macOf = (...text: unknown[]) => createHmac('sha256', key).update(JSON.stringify(text)).digest('hex');
+  const account = { network: 'regtest', accountNo: 2 } as const;
+  const intent: Intent = {
+    ...account,
+    uuid: 'u',
+    chain: 'ETH',
+    asset: 'USDT_ERC20',
+    address: 'a',
+    units: '5',
+    sweep: false,
+    coins: null,
+    feeMax: '9',
+  };
+  const plain = '["pay","u","regtest",2,"ETH","USDT_ERC20","a","5"]';
+
+  // what was approved by one release is valid in the next
+  it('of a payment is as it was made before', () => {
+    expect(intentMac(key, null, 'pay', intent, 1)).toBe(macOf(plain, '9', 1));
+    expect(intentMac(key, 'e', 'raise', intent, 1)).toBe(macOf('raise', plain, '9', 1, 'e'));
+    const inGas = { ...intent, feeAsset: 'ETH' as const };
+    expect(intentMac(key, 'e', 'pay', inGas, 1)).toBe(macOf(plain, '9 ETH', 1, 'e'));
+    expect(intentMac(key, 'e', 'pay', { ...intent, feeAsset: intent.asset }, 1)).toBe(macOf(plain, '9', 1, 'e'));
+    expect(identityText({ ...intent, sweep: true })).toBe(plain.replace(']', ',true,null]'));
+    expect(identityText({ ...intent, coins: ['c:0'] })).toBe(plain.replace(']', ',false,["c:0"]]'));
+  });
+
+  it('of a limit is as it was made before', () => {
+    const policy = {
+      ...account,
+      asset: 'LTC',
+      perWithdrawal: '1',
+      perDay: '2',
+      addresses: ['a'],
+      issuedAt: 3,
+    } as const;
+    expect(grantMac(key, 'e', { ...policy, addresses: ['a'] })).toBe(
+      macOf('grant', 'regtest', 2, 'LTC', '1', '2', ['a'], 3, 'e'),
+    );
+    const gas = { ...account, kind: 'gas', chain: 'ETH', feeMax: '4', until: 5, issuedAt: 6 } as const;
+    const ofGas = ['gas grant', 'regtest', 2, 'ETH', '4', 5, 6];
+    expect(grantMac(key, 'e', gas)).toBe(macOf(...ofGas, 'e'));
+    expect(grantMac(key, 'e', { ...gas, tank: 1 })).toBe(macOf(...ofGas, 'tank', 1, 'e'));
+    const fees = { feeSharePpm: 7, feeMax: '8', feeDay: '9', issuedAt: 10 };
+    const forward = { ...account, ...fees, kind: 'forward', asset: 'LTC', address: 'a' } as const;
+    const ofForward = ['forward grant', 'regtest', 2, 'LTC', 'a', 7, '8', '9', 10];
+    expect(grantMac(key, 'e', forward)).toBe(macOf(...ofForward, 'e'));
+    expect(grantMac(key, 'e', { ...forward, from: 0 })).toBe(macOf(...ofForward, 'from', 0, 'e'));
+    expect(revocationMac(key, 'e', 'next')).toBe(macOf('revoke', 'next', 'e'));
   });
 });
 

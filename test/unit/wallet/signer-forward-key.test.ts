@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { forwardKeyOf, isForwardKey } from '../../../daemon/wallet/forward-key.ts';
-import { NEW_IN_DAY } from '../../../daemon/wallet/signer/forward-index.ts';
+import { ForwardIndices, NEW_IN_DAY } from '../../../daemon/wallet/signer/forward-index.ts';
 import type { ForwardGrant, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
@@ -164,4 +164,31 @@ describe('a grant of forwarding to an extended public key', () => {
 it('is told from an address by its text', () => {
   expect([VPUB, cold.text, 'wpkh('].map(isForwardKey)).toEqual([true, true, true]);
   expect([...DESTINATIONS.LTC, ...DESTINATIONS.BTC, ...DESTINATIONS.BCH].some(isForwardKey)).toBe(false);
+});
+
+describe('the next address', () => {
+  const at = (index: number) => ({ key: 'k', index });
+  const next = (indices: ForwardIndices, coins: string[] = [], from = FROM) => indices.next('k', from, coins, START);
+
+  it('follows the farthest one, and is the same for the same coin', () => {
+    const indices = new ForwardIndices();
+    expect(next(indices)).toBe(FROM);
+    indices.take(at(5), ['a', 'b'], START);
+    indices.take(at(4), ['c'], START);
+    expect([next(indices), next(indices, [], 9), next(indices, ['x', 'c'])]).toEqual([6, 9, 4]);
+    expect([next(indices, ['b']), indices.next('other', FROM, ['a'], START)]).toEqual([5, FROM]);
+  });
+
+  it('is the farthest one once as many as a day allows are new', () => {
+    const indices = new ForwardIndices();
+    for (let n = 0; n < NEW_IN_DAY; n++) {
+      expect(next(indices)).toBe(FROM + n);
+      indices.take(at(FROM + n), [`${n}`], START);
+      // the same one again is none of them
+      indices.take(at(FROM + n), [`again ${n}`], START);
+    }
+    const last = FROM + NEW_IN_DAY - 1;
+    const in24Hours = (ms: number) => indices.next('k', FROM, [], START + 24 * HOUR + ms);
+    expect([next(indices), in24Hours(-1), in24Hours(0)]).toEqual([last, last, last + 1]);
+  });
 });

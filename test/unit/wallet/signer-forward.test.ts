@@ -5,7 +5,17 @@ import { ADDRESS_SELF, type ForwardGrant, type UtxoOrder } from '../../../daemon
 import { endOf, limitsHeldIn, newestDateIn } from '../../../daemon/wallet/signer/register.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
-import { approve, byPolicy, codeOf, grantOf, own, PASSPHRASE, payment, walletFolder } from './signer-kit.ts';
+import {
+  approve,
+  byPolicy,
+  codeOf,
+  grantOf,
+  own,
+  PASSPHRASE,
+  payment,
+  useEpochOf,
+  walletFolder,
+} from './signer-kit.ts';
 
 const [DESTINATION = '', OTHER = ''] = DESTINATIONS.LTC;
 const HOUR = 3_600_000;
@@ -113,6 +123,12 @@ describe('a grant of forwarding', () => {
     ['beside another payment', {}, two, 'signer.differs'],
     ['to ourselves', {}, toSelf, 'signer.differs'],
     ['of everything', {}, sweep, 'signer.differs'],
+    [
+      'for gas, which this chain does not need',
+      {},
+      change((order) => (order.withdrawals[0]!.approval = { by: 'forward', asset: 'USDT_ERC20' })),
+      'signer.differs',
+    ],
     ['of another account', {}, change((order) => (order.withdrawals[0]!.intent.accountNo = 1)), 'signer.differs'],
     ['that pays less than it says', {}, change((order) => (order.plan.outputs[0]!.units -= 1n)), 'signer.differs'],
     [
@@ -222,6 +238,32 @@ describe('a grant of forwarding', () => {
     expect(await codeOf(session.sign(forward('z', 1_000n)))).toBe('signer.limit');
     now += 12 * HOUR;
     expect((await session.sign(forward('z', 4_000n))).fee).toBe(4_000n);
+  });
+
+  it('lets a payment be replaced by what spends a coin of it, at a fee within the limit of one payment', async () => {
+    const order = forward('w');
+    await session.sign(order);
+    expect(await codeOf(session.sign(forward('w')))).toBe('signer.conflict');
+    const withFee = (fee: bigint): UtxoOrder => {
+      const [payout, change] = order.plan.outputs;
+      const outputs = [payout!, { ...change!, units: 150_000_000n - UNITS - fee }];
+      return { ...order, plan: { ...order.plan, fee, outputs } };
+    };
+    expect(await codeOf(session.sign(withFee(4_001n)))).toBe('signer.limit');
+    expect((await session.sign(withFee(4_000n))).fee).toBe(4_000n);
+  });
+
+  it('signs what an earlier epoch signed again only with all of its coins', async () => {
+    const order = forward('w');
+    await session.sign(order);
+    await session.endApprovals();
+    await useEpochOf(wallet.folder);
+    await session.grant(...grantOf({ ...grant, issuedAt: START + 1 }));
+    const other = forward('w');
+    other.plan.inputs[0] = order.plan.inputs[0]!;
+    Object.assign(other.previous, order.previous);
+    expect(await codeOf(session.sign(other))).toBe('signer.approval');
+    expect((await session.sign(order)).fee).toBe(2_000n);
   });
 
   it('needs the passphrase for another address, and takes no older one', async () => {

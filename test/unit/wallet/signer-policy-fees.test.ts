@@ -207,6 +207,21 @@ describe('what counts', () => {
     );
   });
 
+  it('is the least by which a fee is above that of payments with which it shares a coin', () => {
+    const cover = new FeeCover();
+    cover.add('s', ['a'], 300n);
+    cover.add('s', ['b'], 500n);
+    expect([['a'], ['b'], ['a', 'b'], ['b', 'a'], ['c']].map((keys) => cover.riseOf('s', keys, 600n))).toEqual([
+      300n,
+      100n,
+      100n,
+      100n,
+      600n,
+    ]);
+    cover.add('s', ['a', 'b'], 600n);
+    expect([['a'], ['b']].map((keys) => cover.riseOf('s', keys, 700n))).toEqual([400n, 100n]);
+  });
+
   it('is the highest fee of the versions of one payment, however many there are', () => {
     const versions = Array.from({ length: 300 }, (_, n) => ({ keys: ['a', 'b'], fee: BigInt((n * 7) % 300) }));
     expect(counted(versions)).toBe(299n);
