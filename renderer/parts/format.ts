@@ -12,6 +12,15 @@ export function foreign(text: string): string {
   return line.length > FOREIGN_CHARS_MAX ? `${line.slice(0, FOREIGN_CHARS_MAX)}…` : line;
 }
 
+/** Events by their time; those still to come are last, as they were. */
+export function inOrder<T extends { at?: string }>(events: readonly T[]): T[] {
+  const timeOf = ({ at }: T): number => (at === undefined ? Number.POSITIVE_INFINITY : Date.parse(at));
+  return [...events].sort((a, b) => (timeOf(a) === timeOf(b) ? 0 : timeOf(a) - timeOf(b)));
+}
+
+/** A text that another sentence may follow. */
+export const asSentence = (text: string): string => (/[.!?…]$/.test(text.trimEnd()) ? text : `${text}.`);
+
 const SHOWN_DECIMALS = 8;
 
 /** Digits with the language's separators. `decimals`: how many at most; cut, never rounded. */

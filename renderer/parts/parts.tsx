@@ -4,7 +4,7 @@ import { findAsset } from '../../daemon/domain/assets.ts';
 import type { Message } from '../../daemon/domain/messages.ts';
 import { NotConnected } from '../bridge.ts';
 import { useLanguage, useText, useTimeZone } from '../i18n.ts';
-import { exact, fiat, foreign, groups, splitZeros } from './format.ts';
+import { asSentence, exact, fiat, foreign, groups, splitZeros } from './format.ts';
 import { type Shape, ShapeIcon } from './icons.tsx';
 import { chainName } from './names.ts';
 import TEXTS from './texts.ts';
@@ -185,7 +185,7 @@ export const Reason = ({ error }: { error: Error }): ReactNode => (
 
 function Refusal({ error }: { error: Error }): ReactNode {
   const words = useWords().get('code' in error ? `${error.code}` : '');
-  return words === undefined ? <Said text={error.message} /> : `${words}.`;
+  return words === undefined ? <Said text={asSentence(error.message)} /> : `${words}.`;
 }
 
 /** `changes`: it is not known what became of the call if it was not answered. */

@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       expect(await page.locator('main').innerText()).not.toMatch(/[\u202E\u2066\u200B]/);
     }
     await shop.go(page, `invoices/${slug}`);
-    await page.getByLabel('Paste a transaction, address or link').fill('f'.repeat(64));
+    await page.getByLabel('Transaction, address or link').fill('f'.repeat(64));
     await page.getByRole('button', { name: 'Look for it' }).click();
     await page.getByText('No source knows a payment to you in this transaction.').waitFor();
     await page.context().close();

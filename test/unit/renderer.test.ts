@@ -9,12 +9,14 @@ import { fill, LANGUAGES, type Texts } from '../../renderer/i18n.ts';
 import { currencyOf, exampleOf } from '../../renderer/parts/currencies.ts';
 import { ERRORS_DE } from '../../renderer/parts/errors-de.ts';
 import {
+  asSentence,
   cut,
   dayIn,
   decimal,
   fiat,
   foreign,
   groups,
+  inOrder,
   scaled,
   splitZeros,
   stepFor,
@@ -119,6 +121,30 @@ describe('text from outside', () => {
     expect(foreign('x'.repeat(10_000))).toHaveLength(501);
     expect(foreign('\ud800')).toBe('\ufffd');
     expect(groups('bc1q8w4kt')).toEqual(['bc1q', '8w4k', 't']);
+  });
+});
+
+describe('a text before another sentence', () => {
+  it.each([
+    ['At most 0.3 LTC can be sent now', 'At most 0.3 LTC can be sent now.'],
+    ['Nothing has changed.', 'Nothing has changed.'],
+    ['Is it yours?', 'Is it yours?'],
+  ])('%s', (text, sentence) => {
+    expect(asSentence(text)).toBe(sentence);
+  });
+});
+
+describe('the events of an invoice', () => {
+  it('are in the order of their times, and those to come are last', () => {
+    const events = [
+      { key: 'first payment', at: '2026-11-30T01:38:20Z' },
+      { key: 'second payment', at: '2026-11-30T01:40:22Z' },
+      { key: 'paid', at: '2026-11-30T01:38:49Z' },
+      { key: 'told' },
+      { key: 'asked at once', at: '2026-11-30T01:40:22Z' },
+    ];
+    const order = ['first payment', 'paid', 'second payment', 'asked at once', 'told'];
+    expect(inOrder(events).map(({ key }) => key)).toEqual(order);
   });
 });
 

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import type { WithdrawalState } from '../../../daemon/domain/withdrawal.ts';
 import { type Language, type Translate, useLanguage, useText, useTimeZone } from '../../i18n.ts';
-import { dayIn, exact, fiat, isZero, useTimes } from '../../parts/format.ts';
+import { dayIn, exact, fiat, inOrder, isZero, useTimes } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Hash, shortName } from '../../parts/parts.tsx';
 import { REFUND_LOOKS } from '../../parts/refund-state.tsx';
@@ -29,6 +29,9 @@ const ORIGIN = {
   counter: 'byCounter',
   link: 'byLink',
 } as const;
+
+/** Claims of deposits of which nothing or only a part waits in the inbox. */
+const COUNTED: readonly string[] = ['invoice', 'moved', 'overpaid'];
 
 function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) => string): Step[] {
   const { payment, credits, order_id: order } = invoice;
@@ -61,6 +64,11 @@ function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) 
         {block}
         <br />
         <Hash text={credit.tx_id} />
+        {credit.claim !== null && !COUNTED.includes(credit.claim) && (
+          <p>
+            {t('notCounted')} <a href={href('inbox')}>{t('toInbox')}</a>
+          </p>
+        )}
       </>
     );
     const look: Pick<Step, 'shape' | 'tone'> = credit.gone ? { shape: 'failed', tone: 'bad' } : {};
@@ -161,11 +169,11 @@ export function Timeline({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const language = useLanguage();
   const parts = useText(PARTS);
   const { clock, day } = useTimes();
-  const steps = [
+  const steps = inOrder([
     ...past(invoice, t, language, clock),
     ...ending(invoice, t, language),
     ...refundsOf(invoice, t, parts, language),
-  ];
+  ]);
   const timeZone = useTimeZone();
   const today = dayIn(invoice.created_at, timeZone) === dayIn(Date.now(), timeZone);
   return (
