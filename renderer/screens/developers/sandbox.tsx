@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useChange, useConnection } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { Field, Select } from '../../parts/controls.tsx';
-import { byCoin, Empty, Problem, Section } from '../../parts/parts.tsx';
+import { byCoin, coinName, Empty, Problem, Section } from '../../parts/parts.tsx';
 import type { T } from './developers.tsx';
 
 const BLOCKS_MAX = 100;
@@ -30,7 +30,7 @@ export function SandboxTools({ business, t }: { business: Business; t: T }): Rea
           label={t('coin')}
           hideLabel
           value={crypto}
-          options={cryptos.map((one) => [one, one] as const)}
+          options={cryptos.map((one) => [one, coinName(one)] as const)}
           onChange={setCrypto}
         />
         <p role="status" className="good">

@@ -6,7 +6,7 @@ import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { Segments, Select } from '../../parts/controls.tsx';
 import { DayField } from '../../parts/day-field.tsx';
-import { byCoin } from '../../parts/parts.tsx';
+import { byCoin, coinName } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { ANY, type Filter, isGroup, isNarrow, STATUSES, type Status } from './filters.ts';
 import type { T } from './invoices.tsx';
@@ -54,7 +54,7 @@ export function FilterBar({ filter, business, t }: { filter: Filter; business: B
             label={t('coin')}
             hideLabel
             value={filter.crypto}
-            options={[[ANY, t('everyCoin')] as const, ...coins.map((one) => [one, one] as const)]}
+            options={[[ANY, t('everyCoin')] as const, ...coins.map((one) => [one, coinName(one)] as const)]}
             onChange={(crypto) => change({ crypto })}
           />
           {day('from')}

@@ -4,7 +4,7 @@ import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
 import { useCurrency } from '../../parts/money.ts';
-import { Problem } from '../../parts/parts.tsx';
+import { coinName, Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 
@@ -65,7 +65,7 @@ function Form({ amount: first, t }: { amount: string; t: T }): ReactNode {
       <Select
         label={t('coinAsked')}
         value={crypto}
-        options={cryptos.map((one) => [one, one === 'ALL' ? t('anyCoin') : one])}
+        options={cryptos.map((one) => [one, one === 'ALL' ? t('anyCoin') : coinName(one)])}
         onChange={setCrypto}
       />
       <Field

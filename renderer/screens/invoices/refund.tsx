@@ -5,7 +5,7 @@ import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Choices, Field, Select, Sheet } from '../../parts/controls.tsx';
 import { isZero, scaled, typed, unscaled } from '../../parts/format.ts';
-import { Coin, Notice, Problem, useCoinText } from '../../parts/parts.tsx';
+import { Coin, coinName, Notice, Problem, useCoinText } from '../../parts/parts.tsx';
 import { useRequests } from '../../parts/request.ts';
 import { go, href } from '../../router.ts';
 import { useMakeLink } from '../refunds/refund-links.tsx';
@@ -71,7 +71,7 @@ function CoinChoice({ invoice: { refundable }, value, choose, t }: CoinProps): R
     <Select
       label={t('coin')}
       value={value}
-      options={refundable.map((one) => [one.crypto, one.crypto] as const)}
+      options={refundable.map((one) => [one.crypto, coinName(one.crypto)] as const)}
       onChange={(wanted) => choose(wanted, refundable.find((one) => one.crypto === wanted)?.amount ?? '')}
     />
   );

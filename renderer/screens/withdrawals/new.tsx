@@ -20,6 +20,8 @@ import TEXTS from './texts.ts';
 import { keepTyped } from './typed.ts';
 import './withdrawals.css';
 
+/** Shorter texts are no address of any coin, and are not asked about. */
+const ADDRESS_CHARS_MIN = 14;
 const AMOUNT = /^\d{1,30}(\.\d{1,30})?$/;
 
 export default function NewWithdrawal(): ReactNode {
@@ -42,15 +44,18 @@ function Form({ business }: { business: Business }): ReactNode {
   const [amount, setAmount] = useState('');
   const [all, setAll] = useState(false);
   const [address, setAddress] = useState('');
+  const [typing, setTyping] = useState(false);
   const add = useChange('withdrawal.add', 'withdrawal.', 'business.');
   const requestOf = useRequests();
   const to = address.trim();
   const input = { business: `${business.id}`, crypto, address: to };
-  const known = useCall('withdrawal.recipient', input, { enabled: to.length >= 14 && crypto !== '' });
+  const known = useCall('withdrawal.recipient', input, { enabled: to.length >= ADDRESS_CHARS_MIN && crypto !== '' });
   const balance = funded.find((one) => one.crypto === crypto);
   if (!balance) return <NoFunds business={business} />;
   const isAmount = all || isAmountText(amount);
   const isAddress = known.data?.valid === true && !known.isPlaceholderData;
+  const isWrong =
+    to.length < ADDRESS_CHARS_MIN ? !typing && to !== '' : known.data?.valid === false && !known.isFetching;
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
     if (!isAmount || !isAddress) return;
@@ -77,11 +82,13 @@ function Form({ business }: { business: Business }): ReactNode {
           spellCheck={false}
           autoCapitalize="off"
           value={address}
-          onChange={(event) => setAddress(event.target.value)}
+          onChange={(event) => {
+            setAddress(event.target.value);
+            setTyping(true);
+          }}
+          onBlur={() => setTyping(false)}
           hint={t('addressHint')}
-          error={
-            known.data && !known.data.valid && !known.isFetching && to !== '' ? t('badAddress', { crypto }) : undefined
-          }
+          error={isWrong ? t('badAddress', { crypto: coinName(crypto) }) : undefined}
         />
         <MovedElsewhere business={business} />
         {business.network === 'sandbox' && asks !== undefined && (
