@@ -43,18 +43,27 @@ type SelectProps<V extends string> = {
   hideLabel?: boolean;
   value: V;
   options: readonly (readonly [V, ReactNode])[];
+  hint?: ReactNode;
   onChange(value: V): void;
 };
 
-export function Select<V extends string>({ label, hideLabel, value, options, onChange }: SelectProps<V>): ReactNode {
+export function Select<V extends string>(props: SelectProps<V>): ReactNode {
+  const { label, hideLabel, value, options, hint, onChange } = props;
   const id = useId();
+  const described = hint ? { 'aria-describedby': `${id}-hint` } : {};
   return (
     <div className={hideLabel ? 'select' : 'field select'}>
       <label htmlFor={id} className={hideLabel ? 'unseen' : ''}>
         {label}
       </label>
       <span className="select-box">
-        <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value as V)}>
+        <select
+          id={id}
+          className="input"
+          value={value}
+          {...described}
+          onChange={(event) => onChange(event.target.value as V)}
+        >
           {options.map(([key, text]) => (
             <option key={key} value={key}>
               {text}
@@ -63,6 +72,11 @@ export function Select<V extends string>({ label, hideLabel, value, options, onC
         </select>
         <Icon name="down" size={16} />
       </span>
+      {hint && (
+        <p className="quiet" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
     </div>
   );
 }

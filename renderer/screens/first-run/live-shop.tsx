@@ -5,7 +5,7 @@ import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { Choices } from '../../parts/controls.tsx';
 import { useExample } from '../../parts/money.ts';
-import { Notice } from '../../parts/parts.tsx';
+import { Notice, Still } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { button, Code, curl } from '../developers/connect.tsx';
 import { Reach } from '../reach/reach.tsx';
@@ -24,12 +24,17 @@ export function LiveCoins({ id, onSaved }: { id: number; onSaved(): void }): Rea
   const t = useText(TEXTS);
   const settings = useText(SETTINGS);
   const business = useBusinesses().all.find((one) => one.id === id);
-  if (!business) return null;
   return (
     <>
       <Head title={t('coinsTitle')} note={t('coinsNote')} />
-      <Sources business={business} />
-      <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
+      {business ? (
+        <>
+          <Sources business={business} />
+          <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
+        </>
+      ) : (
+        <Still />
+      )}
     </>
   );
 }

@@ -63,7 +63,7 @@ export function Live(): ReactNode {
       names={steps.map((name) => t(name))}
       at={steps.indexOf(step)}
       network={added?.business.network ?? 'mainnet'}
-      leave={t('leave')}
+      leave={t(added ? 'toHome' : 'leave')}
       foot={
         <Foot step={step} steps={steps} hidden={hidden} setHidden={setHidden} setStep={setStep} takings={takings} />
       }

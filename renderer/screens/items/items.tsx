@@ -230,7 +230,7 @@ function Many({ business, t }: { business: string; t: T }): ReactNode {
         className="input mono"
         rows={4}
         aria-label={t('many')}
-        placeholder={'Espresso; 2.40; Drinks; 7'}
+        placeholder={t('manyExample')}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

@@ -31,18 +31,18 @@ function List({ t }: { t: T }): ReactNode {
   const [before, setBefore] = useState<number | null>(null);
   const of = business ? { business: `${business.id}` } : {};
   const found = useCall('link.list', { ...of, limit: PAGE, ...(before === null ? {} : { before }) });
-  const add = (
-    <a className="button filled" href={href('links', 'new')}>
+  const add = (look: string): ReactNode => (
+    <a className={look} href={href('links', 'new')}>
       <Icon name="plus" /> {t('newLink')}
     </a>
   );
   return (
-    <Page title={t('links')} actions={add}>
+    <Page title={t('links')} actions={add('button filled')}>
       <Answer of={found}>
         {({ links, next }) => {
           if (links.length === 0 && before === null) {
             return (
-              <Empty title={t('empty')} action={add}>
+              <Empty title={t('empty')} action={add('button')}>
                 {t('emptyNote')}
               </Empty>
             );

@@ -197,7 +197,7 @@ function SetUp({ data, t }: { data: ReachReport; t: T }): ReactNode {
           <Lines text='public_url = "http://….onion"' />
         </>
       )}
-      <p className="quiet">{t('restart')}</p>
+      {(chosen !== 'network' || address !== undefined) && <p className="quiet">{t('restart')}</p>}
     </details>
   );
 }

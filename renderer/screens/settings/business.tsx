@@ -75,12 +75,12 @@ function Logo({ has, chosen, choose, t }: LogoProps): ReactNode {
 /** The currency in which the business reckons, by its name in the reader's language. */
 function Currency({ value, choose, t }: { value: string; choose(currency: string): void; t: T }): ReactNode {
   const names = new Intl.DisplayNames(useLanguage(), { type: 'currency' });
-  const options = Object.keys(FIAT).map((one) => [one, `${one} · ${names.of(one) ?? one}`] as const);
+  const options = Object.keys(FIAT).map((one) => {
+    const name = names.of(one) ?? one;
+    return [one, name === one ? one : `${one} · ${name}`] as const;
+  });
   return (
-    <div>
-      <Select<string> label={t('currency')} value={value} options={options} onChange={choose} />
-      <p className="quiet">{t('currencyNote')}</p>
-    </div>
+    <Select<string> label={t('currency')} hint={t('currencyNote')} value={value} options={options} onChange={choose} />
   );
 }
 

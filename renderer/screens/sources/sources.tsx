@@ -92,7 +92,8 @@ function Health({ t }: { t: T }): ReactNode {
 }
 
 const subjectOf = (subject: string, language: Language): string =>
-  (language === 'de' ? SUBJECTS_DE[subject] : undefined) ?? foreign(subject);
+  (language === 'de' ? SUBJECTS_DE[subject] : undefined) ?? capital(foreign(subject));
+const capital = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 
 function stateOf({ error, lagging, withheld }: Source) {
   if (error !== null) return { shape: 'warning', tone: 'warn', word: 'failing' } as const;

@@ -4,16 +4,15 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { GAP } from '../../../daemon/domain/indices.ts';
 import type { Result } from '../../bridge.ts';
 import { useChange, useConnection, useData } from '../../data.tsx';
-import { useText } from '../../i18n.ts';
+import { useLanguage, useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Notice, Problem, Section } from '../../parts/parts.tsx';
 import { Drill } from './drill.tsx';
 import TEXTS from './texts.ts';
 
-const MEBIBYTE = 1_048_576;
-
-const sizeOf = (bytes: number): string => `${(bytes / MEBIBYTE).toFixed(1)} MiB`;
+const BYTES_PER_MB = 1e6;
+const DIGITS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 
 export function Backup({ wallet }: { wallet: Result<'wallet.status'>['wallet'] }): ReactNode {
   const [file, setFile] = useState('');
@@ -29,6 +28,7 @@ export type FileProps = { file: string; setFile(file: string): void };
 
 function Make({ file, setFile }: FileProps): ReactNode {
   const t = useText(TEXTS);
+  const language = useLanguage();
   const times = useTimes();
   const { up } = useConnection();
   const { bridge } = useData();
@@ -78,7 +78,10 @@ function Make({ file, setFile }: FileProps): ReactNode {
       {error && <Problem error={error} means={t('nothingMoved')} />}
       {made && (
         <Notice tone="good" title={made.file === null ? t('downloaded') : t('backupDone', { file: made.file })}>
-          {t('backupDoneText', { size: sizeOf(made.bytes), time: times.full(made.made_at) })}
+          {t('backupDoneText', {
+            size: `${(made.bytes / BYTES_PER_MB).toLocaleString(language, DIGITS)} MB`,
+            time: times.full(made.made_at),
+          })}
           {gap > GAP && ` ${t('backupGap', { gap })}`}
         </Notice>
       )}
