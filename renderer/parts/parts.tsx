@@ -95,7 +95,12 @@ export function CoinName({ crypto }: { crypto: string }): ReactNode {
     <span className="coin-name">
       <CoinMark crypto={crypto} />
       {shortName(crypto)}
-      {chain && <span className="quiet"> {chainName(chain)}</span>}
+      {chain && (
+        <>
+          {' '}
+          <span className="quiet">{chainName(chain)}</span>
+        </>
+      )}
     </span>
   );
 }
@@ -167,7 +172,7 @@ export function Notice({ tone, title, children, actions }: NoticeProps): ReactNo
   return (
     <div className={`notice ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
       <p className="notice-title">
-        <ShapeIcon shape={shape} /> {title}
+        <ShapeIcon shape={shape} /> <span>{title}</span>
       </p>
       {children && <div>{children}</div>}
       {actions && <div className="actions">{actions}</div>}
