@@ -23,13 +23,9 @@ import type { Spending } from './spending.ts';
 export interface WatchList {
   /** The target id of this script, or undefined. Synchronous, because it is called for every output of a block. */
   targetIdOf(script: Uint8Array): number | undefined;
-  /**
-   * Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous.
-   */
+  /** Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous. */
   accountOf(targetId: number): number | undefined;
-  /**
-   * Whether this outpoint ("txid:n") is a coin of ours. Synchronous, because it is called for every input of a block.
-   */
+  /** Whether "txid:n" is a coin of ours. Synchronous, because it is called for every input of a block. */
   isOurCoin(outpoint: string): boolean;
 }
 
@@ -72,10 +68,7 @@ export interface ScriptList extends WatchList {
   page(after: number, limit: number): ListedScript[];
   /** Scripts with a credit or a spend in this block. */
   inBlock(hash: string): ListedScript[];
-  /**
-   * The hashes of blocks above the checkpoint of which facts are stored, because an update is not stored to its end. They may have left
-   * the chain, and no checkpoint names them any more. Absent: there are none.
-   */
+  /** Blocks above the checkpoint with stored facts, because an update is not stored to its end. Absent: none. */
   ahead?(): readonly string[];
   /** Whether a target ever had a coin, present or not. */
   hadMoney(targetId: number): boolean;
@@ -84,16 +77,11 @@ export interface ScriptList extends WatchList {
   coin(outpoint: string): StoredCoin | undefined;
   /** Whether coins of a transaction are still missing, because the update that brought them is not stored to its end. Absent: none are. */
   isPartial?(txid: string): boolean;
-  /**
-   * The credits under an id, and under it with a number behind, present or not. The meaning of an id never changes. Absent: nothing is
-   * stored.
-   */
+  /** The credits under an id, and under it with a number behind, present or not. Absent: nothing is stored. */
   underId?(id: string): MeantCredit[];
   /** Pages of coins that are in no block, or whose spending transaction is in none. Absent: nothing is stored. */
   pending?(): Iterable<StoredCoin[]>;
-  /**
-   * Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous.
-   */
+  /** Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous. */
   accountOf(targetId: number): number | undefined;
   /** Account chains: the amount of an asset that an address holds by the stored entries, smallest units. */
   unitsAt(targetId: number, asset: AssetId): bigint;
@@ -121,10 +109,7 @@ export interface ScriptList extends WatchList {
 
 export type StoredDebit = { id: string; units: bigint; block: BlockId };
 
-/**
- * `key`: its conflict key. `txids`: the signed transactions that use it. `usedIn`: the hash of the block that has one; null:
- * none is known.
- */
+/** `key`: its conflict key. `txids`: what is signed for it. `usedIn`: the hash of the block that has one, or null. */
 export type OpenNonce = {
   target: ListedScript;
   key: string;
@@ -307,10 +292,7 @@ export interface SpendingSource {
 
 /** The further queries of coin chains. */
 export interface CoinSource extends SpendingSource {
-  /**
-   * The total fee (smallest units) and size (virtual bytes) of an unconfirmed transaction and its unconfirmed ancestors,
-   * for a child that pays for them (CPFP). Null when the transaction is not in the mempool. Throws `Unavailable`.
-   */
+  /** Total fee and virtual size of an unconfirmed transaction and its ancestors, for CPFP. Null: not in the mempool. */
   unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null>;
 
   /**

@@ -1,7 +1,4 @@
-/**
- * Why a text is no address that can be paid, in words for somebody who mistyped it, or copied it from elsewhere. Whether it is one
- * is the adapter's decision; this only explains.
- */
+/** Explains why a text is no address, to somebody who mistyped it. Whether it is one is the adapter's decision. */
 import { base58, bech32, bech32m } from '@scure/base';
 import { CHAINS, type ChainId, NETWORKS, type Network } from '../domain/assets.ts';
 import { isEvm } from '../domain/evm.ts';

@@ -40,10 +40,7 @@ export const hashesOf =
   async (heights) =>
     (await source.headers(heights, signal)).map((header) => header?.hash ?? null);
 
-/**
- * How many of `known` (contiguous) are on the source's chain; null if the source is behind `known` without contradicting
- * it. Throws `ChainAlert` if the fork is below all of them.
- */
+/** How many of `known` are on the source's chain; null if it is only behind. Throws `ChainAlert` if none is. */
 export async function commonBlocks(
   hashesAt: HashesAt,
   known: Checkpoint,
@@ -74,10 +71,7 @@ export const deepReorg = (known: Checkpoint, head: BlockId): ChainAlert =>
       'of another chain. Nothing of this chain is updated until the source is back on the known one.',
   );
 
-/**
- * The headers at consecutive heights above a block, which must link to it and to each other. `head`: a header that is known already.
- * Throws `Unavailable`.
- */
+/** The headers above a block, which link to it and to each other. `head`: one known already. Throws `Unavailable`. */
 export async function linkedAbove<H extends LinkedHeader>(
   source: HeaderSource<H>,
   base: BlockId,

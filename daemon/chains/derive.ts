@@ -1,6 +1,4 @@
-/**
- * Derives addresses from public keys alone, on any chain and network, without an adapter.
- */
+/** Derives addresses from public keys alone, on any chain and network, without an adapter. */
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';

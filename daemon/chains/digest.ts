@@ -1,6 +1,4 @@
-/**
- * HTTP digest authentication (RFC 7616, with MD5 as monerod offers it): the header that answers a server's challenge.
- */
+/** HTTP digest authentication (RFC 7616, with MD5 as monerod offers it): answers a server's challenge. */
 import { createHash, randomBytes } from 'node:crypto';
 
 const PART = /(\w+)=(?:"([^"]*)"|([^\s,]+))/g;

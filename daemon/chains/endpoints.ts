@@ -1,7 +1,4 @@
-/**
- * The endpoints of one chain, in the operator's order: which one is asked, and which are not used for a while because
- * they failed, lag, or contradicted themselves.
- */
+/** The endpoints of one chain, in the operator's order; those that failed or lag are not used for a while. */
 import { getDomain } from 'tldts';
 import { assert, ChainAlert, Malformed, Rejected, Unavailable } from '../domain/errors.ts';
 import { RpcError } from './json-rpc.ts';
@@ -97,10 +94,7 @@ export class Endpoints<E extends Endpoint> {
     return undefined;
   }
 
-  /**
-   * The result of `use` with endpoints of other operators than this one: the first that is not false, so that a single
-   * endpoint cannot deny. Undefined if no other answers.
-   */
+  /** The first of other operators' answers that is not false: a single one cannot deny. Undefined if none answers. */
   async other<T>(than: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     const mine = this.operatorOf(than);
     let said: T | undefined;
@@ -154,10 +148,7 @@ export class Endpoints<E extends Endpoint> {
     return said;
   }
 
-  /**
-   * Endpoints of other operators than this one that deny something, one of each; null if one affirms it. Undecided ones, and those
-   * that do not answer, have no vote.
-   */
+  /** Other operators' endpoints that deny something; null if one affirms it. Undecided ones have no vote. */
   async deniers(than: E, affirms: (endpoint: E) => Promise<boolean | null>, signal: AbortSignal): Promise<E[] | null> {
     const asked = new Set([this.operatorOf(than)]);
     const denying: E[] = [];

@@ -36,9 +36,7 @@ export function codeOf(error: unknown): string {
 
 const codedError = (code: string): Error => Object.assign(new Error(code), { code });
 
-/**
- * Sends the request, and sends it again if the other side had just closed the idle connection. For idempotent requests.
- */
+/** Sends an idempotent request, again if the other side had just closed the idle connection. */
 export async function post(request: PostRequest): Promise<Answer> {
   const first = await once(request);
   if (first !== 'stale connection') return first;

@@ -1,7 +1,4 @@
-/**
- * Parses a long list in JSON one element at a time. `JSON.parse` would block the event loop while it parses 20 MB; this
- * finds the end of each element, and pauses between two of them.
- */
+/** Parses a long list in JSON one element at a time: `JSON.parse` would block the event loop with 20 MB. */
 import type { Pause } from './slices.ts';
 
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -16,10 +13,7 @@ export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] 
   return list && isBlank(body, list.end) ? list.elements : null;
 }
 
-/**
- * The elements of the list in the result of a JSON-RPC answer; null if the result is no list, if an error precedes it,
- * or if this cannot divide the JSON.
- */
+/** The list in the result of a JSON-RPC answer; null if it is none, an error precedes it, or it is not divisible. */
 export async function parsedResult(body: Buffer, pause: Pause): Promise<unknown[] | null> {
   let at = afterSpace(body, 0);
   if (body[at] !== OPEN_OBJECT) return null;

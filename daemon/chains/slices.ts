@@ -1,7 +1,4 @@
-/**
- * Divides long work into short turns of the event loop, because the same thread answers payers. A loop checks after
- * every few items whether its turn is over.
- */
+/** Divides long work into short turns of the event loop, because the same thread answers payers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** The maximum time of one turn. */

@@ -26,10 +26,7 @@ const UNITS_BYTES = 8;
 const SCALAR_BYTES = 32;
 const UNITS_MASK = (1n << 64n) - 1n;
 
-/**
- * The output with number `n` of its transaction; null if it was not made with this secret, or if its commitment is not
- * to the encrypted amount.
- */
+/** The output `n` of its transaction; null if not made with this secret, or its commitment is to another amount. */
 export function openOutput(output: Output, n: number, secret: Uint8Array): OpenedOutput | null {
   if (output.viewTag !== null && viewTagOf(secret, n) !== output.viewTag) return null;
   const scalar = outputScalar(secret, n);

@@ -1,7 +1,4 @@
-/**
- * The content of a Monero transaction before it is signed, as text. Its real bytes exist only with its signatures. The
- * signer refuses to sign anything else.
- */
+/** A Monero transaction before it is signed, as text; the signer signs no other. Its bytes exist only signed. */
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import type { MoneroPlan } from '../domain/spend.ts';

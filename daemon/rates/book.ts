@@ -122,10 +122,7 @@ export class RateBook {
     }
   }
 
-  /**
-   * Records the rates found since the last snapshot, in memory and in the history. To be called once after every round.
-   * Throws what the history's `append` throws; the book stays usable.
-   */
+  /** Records the rates found since the last snapshot. Once after every round. Throws as the history's `append`. */
   snapshot(now: number): void {
     const newest = this.#timeline.newestAt ?? 0;
     // A snapshot in the future means that the clock was set back: start again.
@@ -201,10 +198,7 @@ export class RateBook {
     return known;
   }
 
-  /**
-   * A coin's value in the shown currencies by the last good rates, of any age: only for display. Null if one of the
-   * currencies never had a rate.
-   */
+  /** A coin's value by the last good rates of any age, for display. Null if a shown currency never had one. */
   lastShown(network: Network, asset: AssetId, now: number): ShownRates | null {
     const last: Live = (table, code) => this.#held[table].get(code) ?? null;
     const shown = SHOWN_FIAT.map((fiat) => this.#rateBy(network, asset, fiat, now, last));
@@ -213,10 +207,7 @@ export class RateBook {
     return { usd, eur, gbp } as ShownRates;
   }
 
-  /**
-   * Whom to name where rates of these assets in these currencies are shown: every source that asks for it and has quoted one of
-   * them since the start. Manual rates and samples have none.
-   */
+  /** Whom to name beside rates: every source that asks for it and has quoted one of these since the start. */
   credits(network: Network, assets: readonly AssetId[], currencies: readonly string[]): Credit[] {
     const coins = assets.map(assetOf).filter((asset) => this.#fixed.manualUsd(network, asset) === undefined);
     const codes = {

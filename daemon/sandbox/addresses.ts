@@ -1,7 +1,4 @@
-/**
- * The sandbox's addresses: in the forms of each chain's test network, derived as on the real chains. Nothing here is
- * simulated.
- */
+/** The sandbox's addresses: in the forms of each chain's test network, derived as on the real chains. */
 import { deriveAddress as derivedAt, isUtxo, scriptOf } from '../chains/derive.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';

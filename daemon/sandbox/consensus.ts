@@ -105,10 +105,7 @@ export function mineBlock(tx: SandboxWriter, chain: ChainId, now: number, isOurs
   return block;
 }
 
-/**
- * Replaces the last `depth` blocks by `depth + 1` empty ones. Their transactions return to the mempool, or vanish, with
- * all that spend from them.
- */
+/** Replaces the last `depth` blocks by `depth + 1` empty ones. Transactions return to the mempool, or vanish. */
 export function reorganise(
   tx: SandboxWriter,
   chain: ChainId,

@@ -1,7 +1,4 @@
-/**
- * Stores the rows of the simulated chains, and the running total of each chain's transactions. `consensus.ts` decides
- * which rows fit together.
- */
+/** The rows of the simulated chains, and each one's running total. `consensus.ts` decides which rows fit together. */
 import type { AssetId, ChainId } from '../domain/assets.ts';
 import type { Reader, Store, Tx } from '../store/store.ts';
 import { type OutputRow, READ, type TransactionRow, WRITE } from './statements.ts';

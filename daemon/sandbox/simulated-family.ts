@@ -1,6 +1,4 @@
-/**
- * The rules that the simulated chains share: no lowest fee, no dust, and transactions that are always known completely.
- */
+/** The rules that the simulated chains share: no lowest fee, no dust, and transactions that are known completely. */
 import type { SpendingSource } from '../chains/adapter.ts';
 import { OfSource } from '../chains/spending.ts';
 import { type AssetId, type ChainId, nativeAsset } from '../domain/assets.ts';

@@ -43,10 +43,7 @@ export function checkpointAt(rows: SandboxReader, chain: ChainId, height: number
     .map(({ height: at, hash }) => ({ height: at, hash }));
 }
 
-/**
- * The update against a checkpoint; null if the chain is lower without contradicting it. Throws `Unavailable` if the two
- * have no block in common.
- */
+/** The update against a checkpoint; null if the chain is only lower. Throws `Unavailable` without a common block. */
 export function updateSince(
   rows: SandboxReader,
   chain: ChainId,

@@ -50,10 +50,7 @@ export function checksumAddress(bytes: Uint8Array): string {
   return address;
 }
 
-/**
- * The 20 bytes of an address, or null. An address in one case has no checksum; a mixed one must have the right
- * checksum.
- */
+/** The 20 bytes of an address, or null. One in a single case has no checksum; a mixed one must have the right one. */
 export function scriptOf(address: string): Uint8Array | null {
   if (!ADDRESS.test(address)) return null;
   const digits = address.slice(2);

@@ -1,7 +1,4 @@
-/**
- * Strict parsers of an endpoint's answers. An answer that differs from the JSON-RPC specification of Ethereum's execution
- * clients throws `Malformed`, so that it never becomes a payment.
- */
+/** Strict parsers of an endpoint's answers: what differs from the specification throws `Malformed`. */
 import { signedBytes, transferOf } from '../../domain/evm-transaction.ts';
 import { Malformed } from '../endpoints.ts';
 import type { Pause } from '../slices.ts';

@@ -1,7 +1,4 @@
-/**
- * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: its requests, and the check that it is on the right chain. The form of
- * answers is checked here, their truth by `../agreement.ts` and `second-look.ts`.
- */
+/** One JSON-RPC endpoint: its requests, and that it is on the right chain. `../agreement.ts` checks their truth. */
 import type { Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../../domain/errors.ts';
@@ -227,10 +224,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     });
   }
 
-  /**
-   * Logs of some contracts (null: of any) with these topics, from one height to another. Throws `RpcError` if that is
-   * too much for the endpoint.
-   */
+  /** Logs of some contracts (null: of any) with these topics, in a range of heights. Throws `RpcError` if too much. */
   async logs(
     range: { from: number; to: number },
     contracts: readonly string[] | null,
@@ -247,10 +241,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return logs;
   }
 
-  /**
-   * The logs of single blocks, by hash (EIP-234): an endpoint without the block answers with an error instead of an empty
-   * list.
-   */
+  /** The logs of single blocks, by hash (EIP-234): without the block an endpoint answers with an error. */
   async logsIn(
     blocks: readonly BlockId[],
     contracts: readonly string[],
@@ -390,10 +381,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     });
   }
 
-  /**
-   * The transaction that sent `units` to an address from inside a contract, in one block. Null when the endpoint keeps no
-   * traces, or when it is not certain which one it was.
-   */
+  /** The transaction that sent `units` from inside a contract. Null without traces, or when it is not certain. */
   async payerInside(address: string, block: BlockId, units: bigint, signal: AbortSignal): Promise<string | null> {
     if (this.#traceless === this.#rpc.connections) return null;
     const at = hexOf(block.height);
@@ -514,9 +502,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return { base, tip: whole > base ? whole - base : 0n };
   }
 
-  /**
-   * The gas that a transaction needs now, and what it would return. Throws `RpcError` when it would fail.
-   */
+  /** The gas that a transaction needs now, and what it would return. Throws `RpcError` when it would fail. */
   async trial(call: EvmCall, signal: AbortSignal): Promise<{ gas: bigint; returned: string }> {
     const [gas, returned] = await this.#pacing.many(
       [

@@ -89,10 +89,7 @@ export class Pacing {
     this.#batchMax = Math.min(this.#batchMax + 1, isLately ? Math.max(1, calls - 1) : BATCH_CALLS_MAX);
   }
 
-  /**
-   * Null if the endpoint refused the batch for its cost. A single call is sent without a batch, because some endpoints
-   * refuse batches.
-   */
+  /** Null if the batch was refused for its cost. Some endpoints refuse batches: a single call is sent without one. */
   async #batch(batch: readonly Call[], signal: AbortSignal, passLimitsOn: boolean): Promise<Reply[] | null> {
     const replies = await (batch.length === 1 && batch[0]
       ? this.#rpc.call(batch[0], signal, REQUEST_TIMEOUT_MS).then(

@@ -62,10 +62,7 @@ export type TransferLogs = { incoming: Incoming[]; outgoing: LeavingLog[] };
 
 export const nothingFound = (): TransferLogs => ({ incoming: [], outgoing: [] });
 
-/**
- * Finds transfers to our addresses, and from them; two lookups in the store for each event, whatever the number of
- * addresses.
- */
+/** Finds transfers to and from our addresses, by two lookups in the store for each event. */
 export class Transfers {
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #watch: ScriptList;
@@ -75,10 +72,7 @@ export class Transfers {
     this.#watch = watch;
   }
 
-  /**
-   * The events that pay us in the blocks above `from` up to `to`. `blocks`: those of them whose hashes are known. Throws
-   * `RpcError` when the range is too large for the endpoint.
-   */
+  /** The events that pay us above `from` up to `to`. `blocks`: known hashes. Throws `RpcError` if that is too much. */
   async find(
     endpoint: EvmEndpoint,
     range: { from: number; to: number },
@@ -209,10 +203,7 @@ export async function confirmed(
 const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
   new Map(receipt?.logs.map((log, place) => [log.index, place]));
 
-/**
- * The credit of an event. Its id contains the event's place within its transaction, which stays the same when another block
- * includes the transaction. Place 0 is the native coin's.
- */
+/** The credit of an event. Its id has the event's place in its transaction, which no block changes. */
 function creditOf(
   { log, token, targetId, moved }: Incoming,
   receipt: Receipt | null | undefined,

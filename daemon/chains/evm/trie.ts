@@ -1,7 +1,4 @@
-/**
- * The root of a list in a header: of a block's transactions, and of their receipts (Yellow Paper, appendix D: a Merkle Patricia trie
- * whose keys are the RLP of the places).
- */
+/** The root of a list in a header: a Merkle Patricia trie by the RLP of places (Yellow Paper, appendix D). */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { encodeRlp, numberBytes, type Rlp } from '../../domain/rlp.ts';
 import type { Pause } from '../slices.ts';

@@ -24,10 +24,7 @@ export class TrueHeaders {
     this.#endpoints = endpoints;
   }
 
-  /**
-   * Removes the times that are neither proved nor affirmed by another operator. `headers`: some that the endpoint told before. Throws
-   * `Malformed` if it told another header than the block has.
-   */
+  /** Removes times that nothing proves or affirms. Throws `Malformed` if a header told before is not the block's. */
   async check(
     teller: EvmEndpoint,
     facts: readonly Dated[],

@@ -1,7 +1,4 @@
-/**
- * Finds unknown tokens that were sent to one of the most urgent addresses, so that money sent by mistake is visible.
- * They have no price and never count, so their receipts are not checked, and the list is short.
- */
+/** Unknown tokens that were sent to urgent addresses. They never count, so their receipts are not checked. */
 import type { Checkpoint, UnknownTransfer } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { safeSymbol } from '../../domain/token-name.ts';

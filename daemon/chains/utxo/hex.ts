@@ -1,7 +1,4 @@
-/**
- * Reads the two kinds of results that can have many megabytes, a block in hex and the list of the mempool, directly
- * from the bytes of the answer, with pauses. `JSON.parse` would block the event loop.
- */
+/** Reads the two results of many megabytes, blocks in hex and the mempool's ids, from bytes, with pauses. */
 import { Unavailable } from '../../domain/errors.ts';
 import type { Pause } from '../slices.ts';
 
@@ -50,10 +47,7 @@ export async function hexResult(body: Buffer, pause: Pause): Promise<Buffer> {
   return bytes;
 }
 
-/**
- * Passes the transaction ids in the result of an answer to `take`, in order. Throws `Unavailable` if the result is no
- * list of ids.
- */
+/** Passes the transaction ids of an answer to `take`, in order. Throws `Unavailable` if it is no list of ids. */
 export async function eachTxid(body: Buffer, pause: Pause, take: (txid: string) => void): Promise<void> {
   const start = afterMark(body, '"result":[');
   let at = start;

@@ -28,10 +28,7 @@ const LIMITS: MempoolLimits = { keysMax: 500_000, waitingMax: 20_000, fetchedPer
 
 /** One request: an answer with the largest standard transactions (400,000 bytes) is parsed within 50 ms. */
 const FETCH_BATCH = 25;
-/**
- * A listing is repeated even without a sign of change, because a fee bump may not change the node's sums: after a
- * hundred times its cost, within these bounds.
- */
+/** A listing is repeated after a hundred times its cost, within these bounds: a fee bump may change no sum. */
 const LISTING_AGE_MS_MIN = 500;
 const LISTING_AGE_MS_MAX = 10_000;
 const LISTING_AGE_FACTOR = 100;
@@ -95,10 +92,7 @@ export class Mempool {
     this.#listing = null;
   }
 
-  /**
-   * The unconfirmed credits and spends at the tip `state.hash`. `fresh`: outpoints that blocks have just credited.
-   * Throws `Unavailable`.
-   */
+  /** The unconfirmed credits and spends at a tip. `fresh`: outpoints just credited by blocks. Throws `Unavailable`. */
   async look(state: NodeState, fresh: ReadonlySet<string>, signal: AbortSignal): Promise<MempoolView> {
     const waits = this.#waiting.length > 0 && this.#listing?.hash === state.hash;
     if (!waits && !this.#isCurrent(state)) {
@@ -207,10 +201,7 @@ export class Mempool {
   }
 }
 
-/**
- * Whether a transaction may be replaced. On LTC, by Litecoin Core's answer (BIP-125, ancestors included). BCH has no
- * replacement, but an unconfirmed ancestor may be of a kind that other nodes do not relay. On BTC always.
- */
+/** Whether a transaction may be replaced: always on BTC; on LTC by BIP-125; on BCH with an unconfirmed ancestor. */
 function isReplaceable(chain: UtxoChain, entry: MempoolEntry): boolean {
   if (chain === 'BCH') return entry.depends.length > 0;
   return entry['bip125-replaceable'] !== false;

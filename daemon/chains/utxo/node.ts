@@ -240,10 +240,7 @@ export class CoreNode {
     return entries;
   }
 
-  /**
-   * Smallest units per 1,000 virtual bytes: the node's estimate for a confirmation within `target` blocks (null without
-   * one), and the current minimum of its mempool.
-   */
+  /** Smallest units per 1,000 virtual bytes: the estimate for `target` blocks (null: none), the mempool's minimum. */
   async feeRates(target: number, signal: AbortSignal): Promise<{ estimate: bigint | null; least: bigint }> {
     // Bitcoin Cash Node dropped the estimate by target, because its blocks have room
     const call: Call = this.#chain === 'BCH' ? ['estimatefee'] : ['estimatesmartfee', target, 'ECONOMICAL'];
@@ -267,9 +264,7 @@ export class CoreNode {
     return missing ? null : this.#read(hex, reply, 'getrawtransaction');
   }
 
-  /**
-   * The fee and size of an unconfirmed transaction with its unconfirmed ancestors; null if it is not in the mempool.
-   */
+  /** Fee and size of an unconfirmed transaction with its unconfirmed ancestors; null if it is not in the mempool. */
   async ancestry(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {
     const [reply] = await this.#ofMempool('getmempoolentry', [txid], signal);
     if (!reply) return null;
@@ -304,10 +299,7 @@ export class CoreNode {
     throw this.#refused('sendrawtransaction', reply.error);
   }
 
-  /**
-   * The unspent outputs of descriptors (each with a number of keys). Reads the whole set: minutes on a main chain.
-   * Throws `Unavailable`, also if another such scan is running.
-   */
+  /** The unspent outputs of descriptors, by reading the whole set: minutes on a main chain. Throws `Unavailable`. */
   async unspentOf(
     descriptors: readonly { desc: string; count: number }[],
     signal: AbortSignal,

@@ -1,7 +1,4 @@
-/**
- * One monerod over RPC: its requests, its login, and the check that it is on the right network. Blocks and transactions are
- * parsed here and must have the hash that was asked for.
- */
+/** One monerod over RPC, on the right network. Blocks and transactions must have the hash that was asked for. */
 import type { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { type ChainAlert, Unavailable } from '../../domain/errors.ts';
@@ -52,10 +49,7 @@ const GENESIS: Readonly<Record<Network, string>> = {
   sandbox: '',
 };
 
-/**
- * The first block of the rules with RingCT, which are version 4 (`hardforks.cpp`). No block before it has outputs of hidden amounts, and
- * monerod refuses a request for their numbers that ends before it (`Blockchain::get_output_distribution`).
- */
+/** The first block of RingCT's rules (`hardforks.cpp`). monerod refuses output numbers that end before it. */
 const RINGCT_FROM: Readonly<Record<Network, number>> = { mainnet: 1_220_516, testnet: 34_000, regtest: 0, sandbox: 0 };
 
 const REASON_CHARS_MAX = 200;
@@ -172,10 +166,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return block;
   }
 
-  /**
-   * Transactions by their ids, without those that the node does not have, and those that cannot be read, for which `odd` is called. The
-   * bytes are checked against the ids.
-   */
+  /** Transactions by their ids, which prove them; without those that the node lacks, and odd ones, told to `odd`. */
   async transactions(
     txids: readonly string[],
     signal: AbortSignal,

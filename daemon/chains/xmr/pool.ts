@@ -1,7 +1,4 @@
-/**
- * The unconfirmed transactions of a node. Each is fetched and scanned once, and its credits are reported as long as it is
- * in the pool.
- */
+/** The unconfirmed transactions of a node, each fetched and scanned once, and reported while in the pool. */
 import type { Credit, SpendSeen } from '../../domain/chain.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import { slices } from '../slices.ts';

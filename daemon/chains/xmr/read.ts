@@ -44,10 +44,7 @@ export type ReadBlock = {
   outputs: number;
 };
 
-/**
- * An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. `newer`: the first block that cannot be
- * read because its rules are newer than this program.
- */
+/** Blocks by their heights. `refused`: why the node has none. `newer`: the first of rules that this program lacks. */
 export type ReadBlocks = {
   blocks: ReadBlock[];
   refused: string | null;

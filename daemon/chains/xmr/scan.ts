@@ -85,10 +85,7 @@ export class Scanner {
     return credits;
   }
 
-  /**
-   * `isProved`: whether a commitment shows that the output was made for this account. Of outputs without one, mostly of
-   * coinbases, one in 256 looks so by chance.
-   */
+  /** `isProved`: a commitment shows that the output is this account's. Without one, one in 256 looks so by chance. */
   async #targetOf(receiver: Receiver, spendKey: Uint8Array, isProved: boolean): Promise<number | undefined> {
     const script = receiver.scriptOf(spendKey, this.#network);
     const known = this.#list.targetIdOf(script);

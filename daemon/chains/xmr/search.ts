@@ -48,10 +48,7 @@ export class Search {
     return performance.now() >= this.#notBefore;
   }
 
-  /**
-   * One step; null if no other node vouches for its blocks. The store notes the step's end together with the spends, so that a step
-   * that was not stored is made again.
-   */
+  /** One step; null if no other node vouches for its blocks. Its end is stored with its spends, or it is made again. */
   async step(node: MoneroNode, { from, newest, tip }: SearchRange, signal: AbortSignal): Promise<SearchResult | null> {
     const until = performance.now() + STEP_MS;
     const spends: SpendSeen[] = [];

@@ -1,7 +1,4 @@
-/**
- * Consecutive blocks of a node, read and scanned ahead of their use: while some are stored, the next ones are on their way or are being
- * read. The blocks that were read ahead stay for the next step of the same node.
- */
+/** Consecutive blocks of a node, read and scanned ahead of their use, also for the next step of the same node. */
 import type { BlockId } from '../../domain/chain.ts';
 import { Malformed, Unavailable } from '../../domain/errors.ts';
 import { unlessAborted } from '../../kit/async.ts';
@@ -217,10 +214,7 @@ export class BlockStream {
     }
   }
 
-  /**
-   * How many blocks the next request is for. `ms`: without the time of the way, which is gone once for each request, however long its
-   * answer is. The few blocks below a head take nothing from what longer answers allowed.
-   */
+  /** How many blocks the next request is for. `ms`: without the way's time. A few at a head do not lower it. */
   #adapt(count: number, bytes: number, ms: number): void {
     const inTime = count * Math.min(GROWTH_MAX, MS_AIM / Math.max(ms, 1));
     const most = ms > MS_AIM ? inTime : Math.max(inTime, this.#count);

@@ -1,7 +1,4 @@
-/**
- * The fee and size of an unconfirmed transaction with its unconfirmed ancestors, as servers tell them. A child that raises their fee
- * pays by this sum, so a server that names confirmed ancestors as unconfirmed, or pads witnesses, would have us overpay.
- */
+/** Fee and size of an unconfirmed transaction with its ancestors, about which a server may lie. */
 import { slices } from '../../slices.ts';
 import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
@@ -87,10 +84,7 @@ async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Me
   return { transaction, bytes: raw.length };
 }
 
-/**
- * By the history of an output's script; where that is longer than a server tells, as an exchange's is, by those of others that the
- * transaction pays, as far as they name it.
- */
+/** By the history of an output's script; where that is too long, by those of others that the transaction pays. */
 async function isUnconfirmed(server: Server, txid: string, paid: ParsedTransaction, vout: number): Promise<boolean> {
   const output = paid.outputs[vout];
   if (!output) return false;

@@ -191,10 +191,7 @@ export class LightClient {
     await this.headers.close();
   }
 
-  /**
-   * Asks a server for its tip and syncs the headers for a limited time. The caller checks whether the tip is then on
-   * the chain. Everything that the server announced before has arrived. Throws `ConnectionLost` or `Misbehaved`.
-   */
+  /** Syncs the headers to a server's tip for a limited time. Throws `ConnectionLost` or `Misbehaved`. */
   async look(server: Server): Promise<Tip> {
     try {
       const tip = await server.askTip();

@@ -53,10 +53,7 @@ export type ElectrumOptions = {
   network: Network;
   /** "ssl://host:port" or "tcp://host:port". */
   servers: readonly string[];
-  /**
-   * Whether the operator configured them. Such a server is tried again within a minute, even after misbehaviour.
-   * Default: false.
-   */
+  /** Configured by the operator: tried again within a minute, even after misbehaviour. Default: false. */
   own?: boolean;
   /** The folder for headers and certificates. */
   folder: string;
@@ -149,10 +146,7 @@ export class ElectrumAdapter implements ChainAdapter {
     return isValidAddress(text, this.chain, this.network);
   }
 
-  /**
-   * Histories are always complete, so the checkpoint reaches no further back than the headers at hand. Older headers
-   * are fetched only for blocks in which something is found.
-   */
+  /** The checkpoint reaches no further back than the headers at hand, because histories are always complete. */
   begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     return this.#withServer(signal, async (client, server) => {
       const tip = await this.#tipOnChain(client, server);
@@ -325,10 +319,7 @@ export class ElectrumAdapter implements ChainAdapter {
     throw new Unavailable(`${this.#setting}: ${progress}`, HEADERS_RETRY_SECONDS);
   }
 
-  /**
-   * Uses the asked server, and the next one if it fails. Throws `Unavailable` if there is none, or after the time
-   * limit.
-   */
+  /** Uses the asked server, and the next one if it fails. Throws `Unavailable` if there is none, or after the limit. */
   async #withServer<T>(signal: AbortSignal, use: (client: LightClient, server: Server) => Promise<T>): Promise<T> {
     try {
       return await this.#tryServers(signal, use);
@@ -451,10 +442,7 @@ export class ElectrumAdapter implements ChainAdapter {
     return this.#present.length > 0 && !this.#present.includes(from.hash) && from.height < tip.height;
   }
 
-  /**
-   * A step through a wallet's past. Histories are complete, so no blocks are read: every script is asked once, also
-   * those derived meanwhile, and those with a history are then watched like the others.
-   */
+  /** A step through a wallet's past: every script is asked once, and those with a history are then watched. */
   async #pastStep(client: LightClient, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
     const last = await client.rotation.look(this.#pastCursor, SCRIPTS_PER_PAST_STEP, performance.now() + PAST_STEP_MS);
     this.#pastCursor = last ?? 0;

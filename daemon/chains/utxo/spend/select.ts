@@ -80,10 +80,7 @@ function fewest(market: Market, sums: readonly bigint[], change: boolean): numbe
   return null;
 }
 
-/**
- * As many coins as the fewest sufficient ones, but smaller ones where possible: the cost is the same, and large coins
- * are kept.
- */
+/** As many coins as the fewest sufficient ones, but smaller ones: the cost is the same, and large coins are kept. */
 function tightened(market: Market, sums: readonly bigint[], count: number): number[] {
   const { units } = market;
   const picks = firstOf(count);
@@ -116,10 +113,7 @@ function lastOfAtLeast(units: readonly bigint[], value: bigint): number {
   return low - 1;
 }
 
-/**
- * Coins without change that cost less than `limit`, excess included; the cheapest found within the steps. Branch and
- * bound for each count of coins, because a count fixes the target sum.
- */
+/** The cheapest found coins without change below `limit`, excess included: branch and bound for each count of coins. */
 function withoutChange(market: Market, sums: readonly bigint[], from: number, limit: bigint): number[] | null {
   const search = new Search(market.units, sums);
   let best: number[] | null = null;

@@ -1,7 +1,4 @@
-/**
- * Chooses the decoys of a spent output: outputs of others, with the ages that real spends have. All wallets use this
- * gamma distribution, so our transactions look like theirs (Möser et al. 2018; `gamma_picker` of `wallet2`).
- */
+/** Chooses decoys with the ages of real spends, by all wallets' gamma distribution (`gamma_picker`). */
 import { randomBytes } from 'node:crypto';
 import { Unavailable } from '../../../domain/errors.ts';
 
@@ -13,10 +10,7 @@ const BLOCKS_PER_YEAR = (365 * 86_400) / BLOCK_SECONDS;
 const LOCK_BLOCKS = 10;
 /** Picks that are younger are spread over these last blocks before the lock. */
 const RECENT_BLOCKS = 15;
-/**
- * The failed picks for each decoy after which any output is taken. On a young chain most picks are older than the
- * chain.
- */
+/** The failed picks after which any output is taken: on a young chain most are older than the chain. */
 const MISSES_MAX = 200;
 
 /** The number of outputs of the chain up to and including each block, from the block at `startHeight`. */
@@ -57,9 +51,7 @@ function lowerBound(list: readonly number[], value: number, end: number): number
 /** The outputs that are old enough to be decoys have the numbers below this one. */
 export const oldEnough = ({ counts }: Distribution): number => counts[counts.length - LOCK_BLOCKS] ?? 0;
 
-/**
- * Numbers of `count` different outputs that can be spent, in random order. Throws `Unavailable` if the chain has fewer.
- */
+/** Numbers of `count` different spendable outputs, in random order. Throws `Unavailable` if the chain has fewer. */
 export function pickDecoys(distribution: Distribution, count: number): number[] {
   const { counts } = distribution;
   const end = counts.length - (LOCK_BLOCKS - 1);

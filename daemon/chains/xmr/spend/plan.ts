@@ -113,10 +113,7 @@ function everything({ spent, coins, payouts, feeRate, inputsMax }: MoneroRequest
   return [...spent, ...oldestWithin(most, inputsMax)];
 }
 
-/**
- * The fewest coins that suffice, the largest first, because the inputs of a transaction reveal that they have one
- * owner.
- */
+/** The fewest coins that suffice, the largest first, because inputs reveal that they have one owner. */
 function enough({ spent, coins, payouts }: MoneroRequest, feeWith: (coins: readonly Coin[]) => bigint): Coin[] {
   const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), 0n);
   const known = new Set(spent.map(({ outpoint }) => outpoint));

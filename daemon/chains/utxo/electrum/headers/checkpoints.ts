@@ -20,9 +20,7 @@ const CORE = 'Bitcoin Core, src/kernel/chainparams.cpp, m_assumeutxo_data';
 const BCHN = 'Bitcoin Cash Node, src/chainparams.cpp, checkpointData';
 const LITECOIN_CORE = 'Litecoin Core, src/chainparams.cpp, checkpointData';
 
-/**
- * Electrum's lists have the last block of every 2,016. Litecoin's 1,250th, of 2 August 2023, is the block at 2,519,999.
- */
+/** The last block of every 2,016, as in Electrum's lists. Litecoin's 1,250th, of 2 August 2023, is 2,519,999. */
 export const CHECKPOINTS: readonly Checkpoint[] = [
   {
     genesis: BITCOIN_GENESIS,

@@ -56,10 +56,7 @@ export type MerkleClaim = MerkleBranch & {
   depth?: number;
 };
 
-/**
- * Verifies that a transaction is in the block with this root, and returns the transaction. Throws `BadProof` if it is
- * not proved, `DepthNeeded` if the depth must be known.
- */
+/** Verifies that a transaction is in a block, and returns it. Throws `BadProof`, or `DepthNeeded` to call again. */
 export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransaction> {
   const { branch, position, depth } = claim;
   // large transactions are read only if the block has them
@@ -75,10 +72,7 @@ export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransactio
   return transaction;
 }
 
-/**
- * The depth of a block's tree, from the proof of its coinbase. It cannot be forged: 64 bytes that are both a coinbase
- * and an inner node would need a hash that ends in 27 zero bytes. Throws `BadProof`.
- */
+/** The depth of a block's tree, from the proof of its coinbase, which cannot be forged. Throws `BadProof`. */
 export async function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>): Promise<number> {
   const first = { ...claim, position: 0 };
   climb(first);
@@ -122,10 +116,7 @@ function climb({ chain, txid, branch, position, merkleRoot }: MerkleClaim): bool
   return doubtful;
 }
 
-/**
- * Whether 64 bytes have the form of a transaction. Only one with a single input and a single output is that short; its
- * two scripts have four bytes in total.
- */
+/** Whether 64 bytes have the form of a transaction: one input, one output, and scripts of four bytes in total. */
 export function couldBeTransaction(bytes: Uint8Array): boolean {
   const INPUTS_AT = 4;
   const INPUT_SCRIPT_AT = 41;

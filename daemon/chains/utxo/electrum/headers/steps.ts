@@ -1,7 +1,4 @@
-/**
- * Bounded steps from a checkpoint to a tip along the chain of headers: the new checkpoint, the orphaned blocks, the new
- * blocks.
- */
+/** Bounded steps from a checkpoint to a tip: the new checkpoint, the orphaned blocks, the new blocks. */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../../../domain/chain.ts';
 import { tipOf } from '../../../adapter.ts';
 import { contiguousEnd, deepReorg, extended } from '../../../checkpoint.ts';
@@ -10,10 +7,7 @@ import type { Headers } from './types.ts';
 
 type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
 
-/**
- * The next step from `since` towards `tip`, which is on the chain; null if `tip` is behind `since` without
- * contradicting it. Throws `ChainAlert` if the fork is below all of `since`.
- */
+/** The next step from `since` towards `tip`; null if that is only behind. Throws `ChainAlert` below all of `since`. */
 export function nextStep(since: Checkpoint, tip: BlockId, headers: Headers): Step | null {
   const known = contiguousEnd(since);
   const common = known.findLastIndex(({ height, hash }) => height <= tip.height && headers.hashAt(height) === hash) + 1;

@@ -1,7 +1,4 @@
-/**
- * The interface between the light client and its chain of headers. A server's headers are either connected to known
- * ones by hash, difficulty and proof of work, or refused.
- */
+/** Between the light client and its chain of headers, which connects a server's headers by work, or refuses them. */
 import type { BlockId } from '../../../../domain/chain.ts';
 
 /** Hashes are in displayed byte order. */
@@ -88,10 +85,7 @@ export interface Headers {
   /** The work of all headers above `base`. */
   readonly work: bigint;
 
-  /**
-   * The next headers to fetch for `prepend`: below the held ones, down to `height`. Without `height`: those that the
-   * difficulty rules need before the first `connect`; null if none are missing.
-   */
+  /** The headers to fetch for `prepend`, down to `height`, or those that difficulty needs; null if none are missing. */
   wantedBelow(height?: number): HeaderRange | null;
 
   /**
@@ -117,10 +111,7 @@ export interface Headers {
   /** The median time (BIP-113) at a held header; null if the ten before it are not all held. */
   medianTimeSeconds(height: number): number | null;
 
-  /**
-   * A height such that every block mined since `timeMs` (milliseconds since 1970) lies above it, allowing for miners'
-   * clocks; null when older headers must be fetched first to tell.
-   */
+  /** A height below every block mined since `timeMs`; null when older headers must be fetched first to tell. */
   heightBefore(timeMs: number): number | null;
 
   /** Ends it. Waits for a write under way. */

@@ -46,10 +46,7 @@ type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
 /** The heights of a history's transactions, by id. */
 type Named = ReadonlyMap<string, number>;
 
-/**
- * `held`: the ids of transactions of the history that are kept. `judged`: by id, how many spends of our coins cannot be judged by the
- * transaction's bytes.
- */
+/** `held`: ids of kept transactions. `judged`: by id, how many spends of our coins cannot be judged by their bytes. */
 type Reading = { tip: Tip; named: Named; held: Set<string>; judged: Map<string, number> };
 
 /** `lie`: what no server says whose node is busy; null: it does not show it now. */
@@ -174,10 +171,7 @@ export class HistoryReader {
     return history.filter(({ txid, height }) => stored.get(txid) !== height);
   }
 
-  /**
-   * The heights of a script's transactions that the store has in blocks of our chain, whole. One may be stored in part: an update that
-   * was broken off placed some of its coins and spends, and not the others.
-   */
+  /** The heights of a script's transactions that are stored whole: a broken-off update may have stored one in part. */
   #storedHeights(id: number): Map<string, number> {
     const heights = new Map<string, number>();
     const partial = new Set<string>();
@@ -296,10 +290,7 @@ export class HistoryReader {
     });
   }
 
-  /**
-   * `height`: of the block that must be proved; null if it is in none. Throws `ServerRefusal` where the server gives none of its size: who
-   * does not give a part of a history does not give the history.
-   */
+  /** `height`: of the block to be proved; null: none. Throws `ServerRefusal` where the server gives none so large. */
   async #fetch(server: Server, txid: string, height: number | null): Promise<Fetched | 'left' | 'failed'> {
     let bytes: Buffer;
     try {
@@ -338,10 +329,7 @@ export class HistoryReader {
     return header !== null;
   }
 
-  /**
-   * Whether a server can prove that a transaction of a script's history is in its block and belongs there. `stray`: it has
-   * nothing to do with the script. Throws as `take` does.
-   */
+  /** Whether a server can prove that a transaction is in its block and belongs to a script; `stray`: it does not. */
   async shows(
     server: Server,
     script: Script,
@@ -355,10 +343,7 @@ export class HistoryReader {
     return belonging === 'yes' && (await this.proves(server, entry)) ? 'shown' : 'unknown';
   }
 
-  /**
-   * Whether a server proves that a transaction of its history pays a script in the block that it names. An unconfirmed one needs no
-   * proof but its bytes. Throws as `take` does.
-   */
+  /** Whether a server proves that a transaction pays a script in its block; an unconfirmed one needs only its bytes. */
   async paysIn(server: Server, { script }: ListedScript, entry: HistoryEntry): Promise<'pays' | 'not' | 'unknown'> {
     const isInBlock = entry.height > 0;
     const fetched = await this.#fetch(server, entry.txid, isInBlock ? entry.height : null);

@@ -1,7 +1,4 @@
-/**
- * Checks that a transaction which spends coins of ours is signed with our keys (`../../signatures.ts`). A server that names another
- * one is caught: it would take coins off the balance that are there.
- */
+/** Checks that what spends our coins is signed with our keys: a false one would take coins off the balance. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ScriptList } from '../../../adapter.ts';
 import type { UtxoChain } from '../../params.ts';
@@ -21,10 +18,7 @@ export class SpendCheck {
     this.#parts = { chain, list, unstored };
   }
 
-  /**
-   * Looks at the signatures in a transaction's bytes, which this server gave. A form that cannot be checked counts in a block
-   * only. Throws `Misbehaved` if one is false.
-   */
+  /** Looks at a transaction's signatures. Unknown forms count in a block only. Throws `Misbehaved`. */
   async check(server: Server, held: UnstoredTransaction, isInBlock: boolean, bytes: Buffer): Promise<void> {
     const { chain, unstored } = this.#parts;
     const transaction = readSigned(bytes, chain);

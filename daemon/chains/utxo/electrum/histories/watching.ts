@@ -97,9 +97,7 @@ export class Watching {
     }
   }
 
-  /**
-   * Subscribes the asked server's share, as far as one step allows. True when it is complete. Throws `ConnectionLost`.
-   */
+  /** Subscribes the asked server's share, as far as one step allows. True at its end. Throws `ConnectionLost`. */
   async advance(server: Server): Promise<boolean> {
     this.#adapt(server);
     await this.#makeRoom(server);
@@ -206,10 +204,7 @@ export class Watching {
     await Promise.all(others.map((other, i) => this.#help(primary, other, i, others.length)));
   }
 
-  /**
-   * Subscribes scripts beyond the asked server's share on another one: each takes a part, the first one also all
-   * others.
-   */
+  /** Subscribes scripts beyond the asked server's share on another one: a part each, the first one also all others. */
   async #help(primary: Server, other: Server, part: number, parts: number): Promise<void> {
     const share = this.shareOf(primary);
     const room = (this.#borne.get(other)?.max ?? Number.POSITIVE_INFINITY) - other.statuses.size;

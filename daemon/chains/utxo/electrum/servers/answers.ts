@@ -1,7 +1,4 @@
-/**
- * Parsers of servers' answers. No answer is used without them: one of the wrong form throws `Misbehaved`, and a list
- * that is too long throws `TooLong`.
- */
+/** Parsers of servers' answers: a wrong form throws `Misbehaved`, and a list that is too long throws `TooLong`. */
 import { HEADER_BYTES } from '../headers/header.ts';
 import { HEADERS_PER_REQUEST } from '../headers/types.ts';
 import { Between, Misbehaved, TooLong } from './faults.ts';

@@ -17,10 +17,7 @@ export type Timeouts = {
   requestMs: number;
   /** If nothing arrives for this long while an answer is due, the server counts as frozen. */
   stallMs: number;
-  /**
-   * After this time without a request a ping is sent, so that a frozen server is noticed and an idle connection stays
-   * open.
-   */
+  /** A ping is sent after this time without a request: it notices a frozen server, and keeps the connection open. */
   pingMs: number;
   /** A configured server is tried again within this time, whatever it did, because it may have been repaired. */
   ownRetryMs: number;
@@ -35,10 +32,7 @@ const PROXIED_STALL_FACTOR = 2.5;
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
 /** The longest answer that is skipped: a history of some hundred thousand transactions. */
 const SKIPPED_BYTES_MAX = 32 * 1024 * 1024;
-/**
- * Values in one message. Parsing one takes some hundred nanoseconds, so that this many block the event loop for a few
- * hundredths of a second. A history of the maximum length has fewer.
- */
+/** Values in one message: so many block the event loop for some hundredths of a second. A history has fewer. */
 const VALUES_MAX = 120_000;
 /** A shorter line cannot have too many values. */
 const UNCOUNTED_BYTES_MAX = 64 * 1024;
@@ -102,10 +96,7 @@ export class Connection {
     this.#sweep.unref();
   }
 
-  /**
-   * Connects and agrees on a version, with the one `server.version` call that a connection may have. Throws
-   * `ConnectionLost` or `Misbehaved`.
-   */
+  /** Connects, with the one `server.version` call that is allowed. Throws `ConnectionLost` or `Misbehaved`. */
   static async open(
     transport: Omit<TransportOptions, 'timeoutMs'>,
     events: ConnectionEvents,

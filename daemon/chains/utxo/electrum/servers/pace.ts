@@ -12,10 +12,7 @@ export type Haste = 'news' | 'passing';
 
 const LIMIT_MIN = 2;
 const LIMIT_START = 16;
-/**
- * The maximum for a server that answers within `NEAR_MS`, probably one's own; and for a distant one, which others use
- * too.
- */
+/** The maximum for a server that answers within `NEAR_MS`, probably one's own; and for one that others use, too. */
 const LIMIT_MAX_NEAR = 512;
 const LIMIT_MAX_FAR = 64;
 const NEAR_MS = 20;
@@ -56,10 +53,7 @@ export class Pace {
     return performance.now() - this.#lateAtMs < SLOWED_MS;
   }
 
-  /**
-   * Whether its answers take longer than they can, as those of a server that makes costly clients wait. Work for which nobody waits
-   * would slow down what somebody waits for.
-   */
+  /** Whether a server makes costly clients wait: work that nobody waits for would slow down what somebody does. */
   get isDelayed(): boolean {
     return this.isSlowed || this.#meanMs > Math.max(this.#quickestMs + DELAYED_MS, LATE_FACTOR * this.#quickestMs);
   }

@@ -363,10 +363,7 @@ export class Server {
   }
 }
 
-/**
- * The reason why a connection ended, for the operator. Errors that are no server's fault (a damaged file of ours) keep
- * their message.
- */
+/** Why a connection ended, for the operator. Errors that are no server's fault keep their message. */
 function asFault(error: unknown): ConnectionLost | Misbehaved {
   if (error instanceof Misbehaved || error instanceof ConnectionLost) return error;
   if (error instanceof ServerRefusal) {
