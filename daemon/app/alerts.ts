@@ -49,10 +49,7 @@ export class UnstoredAlerts {
   }
 }
 
-/**
- * Raises an alert, or updates the open one of the same kind and subject. `network`: null for the appliance itself. Never
- * throws, because it often reports a fault.
- */
+/** Raises or updates the alert of a kind and subject. `network`: null for the appliance itself. Never throws. */
 export async function raise(
   app: App,
   network: Network | null,
@@ -71,10 +68,7 @@ export async function raise(
   }
 }
 
-/**
- * The same inside a transaction, for an event on a network; null: of the appliance itself. Events on the sandbox raise no alert, except
- * for faults of the program itself (`raise`).
- */
+/** The same inside a transaction. Events on the sandbox raise no alert, except for faults of the program (`raise`). */
 export function raiseIn(
   app: App,
   tx: Tx,

@@ -7,10 +7,7 @@ type Listener = Partial<
     Record<'chain' | 'withdrawals', (key: string) => void>
 >;
 
-/**
- * Called after a commit that made work for a worker. Each worker listens once it runs, and its start looks for what waited
- * until then.
- */
+/** Called after a commit that made work for a worker. A worker's start looks for what waited until then. */
 export class Wake {
   readonly #listeners: Listener[] = [];
 

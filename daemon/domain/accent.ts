@@ -1,7 +1,4 @@
-/**
- * Adapts a merchant's colour so that it stays readable: text and ground have a contrast of at least 4.5 to 1 (WCAG 2.2,
- * 1.4.3).
- */
+/** Adapts a merchant's colour to a contrast of at least 4.5 to 1 between text and ground (WCAG 2.2, 1.4.3). */
 
 export const CONTRAST_MIN = 4.5;
 const CHANNEL_MAX = 255;

@@ -1,7 +1,4 @@
-/**
- * The table of assets: name, decimals, chain and required confirmations. To add an asset: a row here and one in
- * `chains/registry.ts`.
- */
+/** The table of assets: name, decimals, chain and confirmations. A new one also needs a row in `chains/registry.ts`. */
 import { assert } from './errors.ts';
 
 export const NETWORKS = ['mainnet', 'testnet', 'regtest', 'sandbox'] as const;
@@ -13,10 +10,7 @@ export type ChainId = (typeof CHAINS)[number];
 
 export type AssetId = 'BTC' | 'BCH' | 'LTC' | 'XMR' | 'ETH' | 'BNB' | 'USDT_ERC20' | 'USDT_BEP20' | 'XAUT' | 'PAXG';
 
-/**
- * In place of a number of confirmations: a block that is final (`finality.ts`). More than every number that can be
- * configured.
- */
+/** In place of confirmations: a block that is final (`finality.ts`). More than every configurable number. */
 export const FINALIZED = 1_000;
 
 /** From a value of `fromUsd` whole dollars per transaction, this many confirmations are required, or `FINALIZED`. */

@@ -85,10 +85,7 @@ export function minuteOfDay(at: number, timeZone: string): number {
 /** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 
-/**
- * The last second of a day in a time zone, 23:59:59, in milliseconds since 1970. If the clocks are put back at midnight
- * there are two; this is the later one.
- */
+/** A day's last second in a time zone, in milliseconds since 1970; the later one if clocks are put back at midnight. */
 export function endOfDay(day: Day, timeZone: string): number {
   const wall = Date.UTC(day.year, day.month - 1, day.day, 23, 59, 59);
   if (timeZone === 'UTC') return wall;
@@ -101,10 +98,7 @@ export function endOfDay(day: Day, timeZone: string): number {
 /** By time zone: the end of a month that was found, and the time for which it was. */
 const monthEnds = new Map<string, { at: number; end: number }>();
 
-/**
- * The last second of the month that a time (milliseconds since 1970) is in, in a time zone. It is kept, because finding it takes as long
- * as a quarter of a new invoice.
- */
+/** The last second of the month of a time, in a time zone. Kept: finding it takes a quarter of a new invoice. */
 export function endOfMonth(at: number, timeZone: string): number {
   const known = monthEnds.get(timeZone);
   if (known && known.at <= at && at <= known.end) return known.end;

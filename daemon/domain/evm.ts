@@ -13,10 +13,7 @@ export const kinOf = (chain: string): EvmChain | null => (chain === 'ETH' ? 'BSC
 /** The highest limit of gas that is signed: more than any transfer needs, also of a token behind several contracts. */
 export const GAS_LIMIT_MAX = 1_000_000n;
 
-/**
- * The tanks that an account can have, one after the other: the first addresses of branch 1. Fewer than a search by the words looks at
- * after the last used one.
- */
+/** An account's tanks, the first addresses of branch 1: fewer than a search looks at after the last used one. */
 export const TANKS_MAX = 8;
 
 /** The coin that pays for gas. */

@@ -1,7 +1,4 @@
-/**
- * A replacement inherits the first-seen time of the unconfirmed deposit that it replaces, for at most as many units as
- * that one paid.
- */
+/** A replacement inherits the first-seen time of the deposit that it replaces, for as many units as that paid. */
 
 /** Units and when they were first seen, milliseconds since 1970. */
 export type Part = [at: number, units: bigint];
@@ -33,10 +30,7 @@ function addPart(parts: Part[], at: number, units: bigint): void {
   }
 }
 
-/**
- * When a deposit counts as seen, and which parts of it, out of `taken`, were seen earlier. `seenAt`: milliseconds since
- * 1970.
- */
+/** When a deposit counts as seen, and which parts out of `taken` were seen earlier. Milliseconds since 1970. */
 export function seenWhen(taken: readonly Part[], units: bigint, seenAt: number): { at: number; inherited: Part[] } {
   const inherited = taken.map(([at, here]): Part => [Math.min(at, seenAt), here]);
   const last = inherited.at(-1);

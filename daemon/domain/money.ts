@@ -50,10 +50,7 @@ export const shareOf = (sum: bigint, shares: number): bigint => divideUp(sum, Bi
 
 const pow10 = (n: number): bigint => 10n ** BigInt(n);
 
-/**
- * The units of `asset` that are worth at least `fiat` (1e-8) at `scaled` (1e-8 fiat per coin), rounded up to the
- * asset's quoting precision.
- */
+/** The units that are worth at least `fiat` at `scaled` (both 1e-8), rounded up to the asset's quoting precision. */
 export function cryptoFor(fiat: bigint, asset: Asset, scaled: bigint): bigint {
   assert(scaled > 0n, 'a rate is positive');
   const quoted = divideUp(fiat * pow10(asset.quoteDecimals), scaled);
@@ -96,10 +93,7 @@ function fractionOf(source: string, decimals: number): { digits: bigint; one: bi
   return shift >= 0 ? { digits: digits * pow10(shift), one: 1n } : { digits, one: pow10(-shift) };
 }
 
-/**
- * Parses a JSON number as an integer that counts 10^-decimals, if it is within 0.000001 of one. Null otherwise, and for
- * a negative number. Does not use floating point.
- */
+/** A JSON number as an integer of 10^-decimals, if within 0.000001 of one; null otherwise, and if negative. */
 export function snapDecimal(source: string, decimals: number): bigint | null {
   const number = fractionOf(source, decimals);
   if (!number) return null;
@@ -109,10 +103,7 @@ export function snapDecimal(source: string, decimals: number): bigint | null {
   return off * pow10(NOISE_DECIMALS) <= one * pow10(decimals) ? nearest : null;
 }
 
-/**
- * Parses a JSON number as an integer that counts 10^-decimals. Null if it is negative, no number, or has more digits
- * than that. Never rounds; for crypto amounts.
- */
+/** A JSON number as an integer of 10^-decimals, never rounded. Null if it is negative, none, or more precise. */
 export function exactDecimal(source: string, decimals: number): bigint | null {
   const number = fractionOf(source, decimals);
   return number && number.digits % number.one === 0n ? number.digits / number.one : null;

@@ -53,10 +53,7 @@ export function lookalikeKeyOf(address: string): string {
   return `${rest.slice(0, COMPARED_START)}…${rest.slice(-COMPARED_END)}`.toLowerCase();
 }
 
-/**
- * Whether two such keys share the beginning or the end alone. That happens by chance, too: one in 32,000 for either end of an
- * address in base 32.
- */
+/** Whether two such keys share one end alone, as one in 32,000 addresses in base 32 does by chance. */
 export function sharesOneEnd(key: string, other: string): boolean {
   const [start, end] = key.split('…');
   const [otherStart, otherEnd] = other.split('…');

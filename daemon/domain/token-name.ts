@@ -1,10 +1,7 @@
 /** The symbol of a token that anybody may have made: text from a stranger, which is shown to the operator. */
 
 const SHOWN_CHARS_MAX = 24;
-/**
- * Letters, digits, punctuation and signs. Everything else is removed: controls, marks, and characters that are
- * invisible or change the direction of text.
- */
+/** All but letters, digits, punctuation and signs is removed: what is invisible or changes the text's direction. */
 const UNSAFE = /[^\p{L}\p{N}\p{P}\p{Sc}\p{Sm}\p{So} ]/gu;
 
 /** A symbol that is safe to show, cut to a few characters; null if nothing of it remains. */

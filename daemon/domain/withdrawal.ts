@@ -120,10 +120,7 @@ export function isDecided({ depth, dead }: VersionFact, buried: number): boolean
   return (depth ?? 0) >= buried || dead >= buried;
 }
 
-/**
- * The events that follow from the versions that pay a signed withdrawal, in the order in which they apply. None if no
- * signed version pays it.
- */
+/** The events that follow from the versions that pay a withdrawal, in their order. None if no signed one does. */
 export function eventsOf(paying: readonly VersionFact[], buried: number): WithdrawalEvent[] {
   if (paying.length === 0) return [];
   if (paying.some(({ depth }) => (depth ?? 0) >= 1)) return ['pay'];

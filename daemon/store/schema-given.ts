@@ -2,9 +2,6 @@
 import { int, made, maybe } from './columns.ts';
 
 export const GIVEN_TABLES = {
-  /**
-   * A row for each address at the moment when an invoice takes it. No row is ever removed, so the numbers have no gaps. `invoice_id` is null
-   * in those of earlier releases.
-   */
+  /** A row for each address that an invoice takes, never removed: no gaps. `invoice_id`: null in earlier releases. */
   given: { no: made(int), target_id: int, invoice_id: maybe(int) },
 };

@@ -207,10 +207,7 @@ export const WITHDRAWAL_TABLES = {
     cheap: flag,
     cheap_since: maybe(time),
   },
-  /**
-   * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not
-   * keep old ones.
-   */
+  /** Transactions that paid us, without witnesses (`base`): a signer needs them, a pruned node keeps none. */
   previous_tx: { txid: text, chain_key: text, base: bytes },
   spend_payout: { version_id: int, withdrawal_id: int, units: units },
   /** Limits are 1e-8 US dollars; null: no limit. */

@@ -48,10 +48,7 @@ export const TABLES = {
     created_at: time,
   },
   business_asset: { business_id: int, asset: only<AssetId>(), enabled: flag },
-  /**
-   * `logo_id`: a hash of the picture's bytes, under which it is served. `contact`: the contact for payers.
-   * `favourites`: symbols of the assets that payers see first. Null: the default.
-   */
+  /** `logo_id`: its picture's hash. `contact`: for payers. `favourites`: symbols seen first. Null: the default. */
   brand: {
     business_id: int,
     display_name: maybe(text),
@@ -102,10 +99,7 @@ export const TABLES = {
     next_change: made(int),
     /** Account chains: the index of the tank. */
     tank: made(int),
-    /**
-     * For a wallet that was used before: how many addresses past the last used one are searched. Null: it was not used
-     * before.
-     */
+    /** Of a used wallet: how many addresses past the last used one are searched. Null: it was not used before. */
     gap: made(maybe(int)),
     /** The highest used index of each branch that is known from the history, -1: none. */
     used_index: made(int),
@@ -239,10 +233,7 @@ export const TABLES = {
     gone: flag,
     /** When it vanished; null while it is there. */
     gone_at: maybe(time),
-    /**
-     * The amounts that were first seen earlier, in a transaction that this one replaced: JSON, [[at, units], …]; null:
-     * none.
-     */
+    /** The amounts first seen earlier, in what this one replaced: JSON, [[at, units], …]; null: none. */
     inherited: maybe(parts),
     claim: maybe(only<NonNullable<Claim>>()),
     spent_txid: maybe(text),
@@ -270,10 +261,7 @@ export const TABLES = {
   /** The inputs of a transaction that pays us, at most INPUTS_KEPT_MAX. */
   paying_input: { outpoint: text, chain_key: text, txid: text },
   balance: { account_id: int, asset: only<AssetId>(), units: units },
-  /**
-   * The units at one address of an account chain: its counted credits less its debits. No row: 0. Below 0 while a block
-   * with its credit left the chain and its debit did not.
-   */
+  /** The units at an address of an account chain; no row: 0. Below 0 while only a credit's block left the chain. */
   address_balance: { target_id: int, asset: only<AssetId>(), account_id: int, units: units },
   /**
    * The amounts that left an account, in transactions of anybody. Together with `credit`, which has the incoming

@@ -1,7 +1,4 @@
-/**
- * Backups of the running service: on request, and scheduled into a folder that keeps only the newest. One at a time, in
- * its own thread.
- */
+/** Backups of the running service, on request or scheduled, one at a time in a thread. A folder keeps the newest. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -49,10 +46,7 @@ export class Backups {
     this.#drills = new Drills(app, dataDir);
   }
 
-  /**
-   * Registers the scheduled backups, if configured, and removes leftovers of an earlier run. A folder that cannot be used raises an
-   * alert: a disk that is not there after a start must not keep the service from taking payments.
-   */
+  /** Registers the scheduled backups. A folder that cannot be used raises an alert, but stops nothing. */
   async start(timetable: Timetable): Promise<void> {
     await Promise.all([sweepDataDir(this.#dataDir), sweepTemporary()]);
     const { folder, schedule: when } = this.#app.config.backup;
@@ -85,10 +79,7 @@ export class Backups {
     }
   }
 
-  /**
-   * Makes a backup; a damaged database raises an alert. Throws `Rejected` `backup.*`, and `Unavailable` while another backup
-   * is being made.
-   */
+  /** Makes a backup; a damaged database raises an alert. Throws `Rejected` `backup.*`, `Unavailable`. */
   async make(file: string): Promise<BackupMade> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
     const stop = new AbortController();
@@ -135,9 +126,7 @@ export class Backups {
     }
   }
 
-  /**
-   * Makes a scheduled backup in the configured folder and then deletes the oldest ones. Throws after it has raised an alert.
-   */
+  /** Makes a scheduled backup, and then deletes the oldest ones. Throws after it has raised an alert. */
   async scheduled(folder: string): Promise<void> {
     const now = this.#app.now();
     try {

@@ -58,10 +58,7 @@ export class Drills {
     return line.seal_key;
   }
 
-  /**
-   * Opens the wallet with the passphrase, sealed under SEAL_DRILL; then the drill runs by itself. Throws `Rejected`
-   * `vault.*`, and `Unavailable` while wrong passphrases are slowed down.
-   */
+  /** Opens the wallet for the drill, under SEAL_DRILL. Throws `Rejected` `vault.*`; `Unavailable` after wrong tries. */
   async open(sealed: Sealed): Promise<void> {
     const current = this.#current;
     if (!current || this.#last?.running) throw new Rejected('seal', 'This drill has ended: begin another one');

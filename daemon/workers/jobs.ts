@@ -109,10 +109,7 @@ export class Jobs {
     }
   }
 
-  /**
-   * Compares every chain's books with the source's own. A difference is an alert. Throws if a chain could not be
-   * proved; the next call proves only the remaining ones.
-   */
+  /** Compares every chain's books with its source. Throws if one was not proved; the next call goes on. */
   async night(): Promise<void> {
     const left: string[] = [];
     for (const chain of this.#app.chains.all()) {

@@ -1,7 +1,4 @@
-/**
- * Starts the live rates when they are needed. Without a business that takes real money, the program asks nothing of the
- * internet unless the operator configured it.
- */
+/** Starts the live rates when needed: without real money the program asks nothing of the internet by itself. */
 import type { App } from '../app/app.ts';
 import type { RatesService } from '../rates/refresher.ts';
 

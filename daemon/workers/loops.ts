@@ -1,6 +1,4 @@
-/**
- * The sync loops of all chains. A chain that only the defaults configure connects to nothing until a business uses it.
- */
+/** The sync loops of all chains. A chain of the defaults connects to nothing until a business uses it. */
 import type { App } from '../app/app.ts';
 import { isNeeded } from '../app/chains/needed.ts';
 import { SyncLoop } from './sync.ts';

@@ -1,7 +1,4 @@
-/**
- * Addresses derived in advance. A payment takes the next one inside its transaction. Each is watched since its
- * derivation, before it can be given out.
- */
+/** Addresses derived in advance, and watched since then. A payment takes the next one inside its transaction. */
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../../store/queries/businesses.ts';
@@ -66,10 +63,7 @@ function deriveUrgently(app: App, account: Account): Promise<void> {
   return mine.done;
 }
 
-/**
- * Takes the next address of an account for an invoice. Throws `PoolEmpty` if there is none, and for newcomers while
- * others wait for addresses.
- */
+/** Takes the next address. Throws `PoolEmpty` if there is none, and for newcomers while others wait for addresses. */
 export function takeAddress(app: App, account: Account, invoiceId: number, waited: boolean, tx: Tx): FreeTarget {
   if (!waited && urgent.get(app)?.has(account.id)) throw new PoolEmpty(account);
   let next = nextReady(tx, account);
@@ -104,10 +98,7 @@ function nextReady(tx: Tx, { id: account_id }: Account): { target: FreeTarget; i
   return target && { target, isInTurn: target === first };
 }
 
-/**
- * Runs a write that may take an address; if there was none, derives some and runs it again, with the information that
- * it waited. Throws `Unavailable` if others were faster every time.
- */
+/** Runs a write that may take an address; if there was none, derives some and tries again. Throws `Unavailable`. */
 export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) => T): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

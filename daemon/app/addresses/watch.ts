@@ -1,7 +1,4 @@
-/**
- * The lookups of chain adapters: whether a script or an outpoint is ours, and which scripts to watch. All use an index
- * and return bounded pages.
- */
+/** The lookups of chain adapters: what is ours, and what to watch. All use an index and return bounded pages. */
 import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { type Branch, type ChainKey, chainOf, isWatchOnly } from '../../domain/chain.ts';
@@ -54,9 +51,7 @@ const IN_BLOCK_MAX = 100_000;
 const NUMBERED_MAX = 10_000;
 /** Addresses of each account that are watched before they are given out. */
 const GIVEN_NEXT = 50;
-/**
- * Recently given out addresses that stay watched after their payment is closed, because late money usually comes soon.
- */
+/** Given out recently, and watched after their payment is closed: late money usually comes soon. */
 const USED_LATELY = 500;
 /** Addresses of a watch-only account of an account chain that are looked at after each block: a request or two. The others take turns. */
 const HELD_OUTSIDE_MAX = 500;

@@ -114,10 +114,7 @@ export function inFolder(folder: string): (name: string) => Promise<Sink> {
   };
 }
 
-/**
- * Writes the files of a content to the sinks that `place` makes. Returns their names. Throws
- * `Rejected('backup.damaged')`.
- */
+/** Writes the files of a content to the sinks of `place`; returns their names. Throws `Rejected('backup.damaged')`. */
 export async function unpack(
   content: AsyncIterable<Uint8Array>,
   place: (name: string) => Promise<Sink>,

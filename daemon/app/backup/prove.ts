@@ -1,7 +1,4 @@
-/**
- * The checks of a backup before it gets its name: its database is sound, and the written file gives every byte back. The
- * drill compares it with the words, too.
- */
+/** Checks a backup before it gets its name: its database is sound, and the file gives every byte back. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Rejected } from '../../domain/errors.ts';

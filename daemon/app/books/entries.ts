@@ -107,10 +107,7 @@ export class Entries {
     if (!stored && isAlone) this.#keepAdopted(fields, -amount.units);
   }
 
-  /**
-   * Stores that an address of an account chain has so many units less after a block than its entries say, or more (below 0).
-   * Returns the entry's reference.
-   */
+  /** Stores that an address has so many units less after a block than its entries say, or more (below 0). */
   adopt({ target_id, account_id, asset }: Holding, units: bigint, block: BlockId): string {
     const chain_key = this.#chain.key;
     const ref = `${block.hash}:adopted:${target_id}:${asset}`;
@@ -220,10 +217,7 @@ export class Entries {
     return [...taken.values()];
   }
 
-  /**
-   * The fee of a transaction that we made, or the other wallet of a view-only account, and the account that pays it; null for any other
-   * transaction.
-   */
+  /** The fee of our transaction, or of a view-only account's other wallet, and its payer; null for any other. */
   #feeOf(txid: string): { accountId: number; asset: string; units: bigint; isOwn: boolean } | null {
     const version = this.#tx.get(versionByTxid, { txid, chain_key: this.#chain.key });
     const spend = version && this.#tx.get(spendById, { id: version.spend_id });

@@ -82,10 +82,7 @@ export type Line = {
 /** The last entry before a page. At the same time, receipts come before spends. `at`: milliseconds since 1970. */
 export type ExportCursor = { at: number; part: 'receipts' | 'spends'; after: number };
 
-/**
- * `from`, `to`: days in the time zone of each business, `to` included. `business` null: all except those of the
- * sandbox.
- */
+/** `from`, `to`: days in the time zone of each business, `to` included. `business` null: all but the sandbox's. */
 type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor | null };
 type PageRequest = ExportRequest & { known: TaxSums };
 
@@ -229,10 +226,7 @@ function refundFields(
   return { ...orderOf(invoice), currency: invoice.currency, value, refund_of: invoice.slug };
 }
 
-/**
- * The lines of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
- * fee.
- */
+/** The lines of a debit: one for each withdrawal that it pays; otherwise one for the payment or the fee. */
 function debited(app: App, request: PageRequest, row: DebitRow): Line[] {
   if (row.kind === 'moved' || row.at === null) return [];
   const asset = assetOf(row.asset);

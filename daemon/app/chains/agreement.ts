@@ -1,7 +1,4 @@
-/**
- * Decides for which payments two servers of a light client, or two endpoints of an account chain, must agree: those above a
- * configured amount. A payment without a known value counts as large. Quotients are rounded down.
- */
+/** Decides for which payments two operators must agree: above a configured amount, or without a known value. */
 import { type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
 import { isEvm } from '../../domain/evm.ts';
 import { dollarsFor, FIAT_DECIMALS, fiatFor } from '../../domain/money.ts';
@@ -16,9 +13,7 @@ const SCALE = 10n ** BigInt(FIAT_DECIMALS);
  */
 const PARTS = 10_000n;
 
-/**
- * Whether one of these credits has at least the configured value, or is more than a tiny part of an invoice that has.
- */
+/** Whether one of these credits is worth the configured value, or more than a tiny part of an invoice that is. */
 export function needsAgreement(
   app: App,
   network: Network,

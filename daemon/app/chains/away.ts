@@ -1,7 +1,4 @@
-/**
- * Raises an alert for chains whose source has been unavailable, or whose coins cannot be offered, for a while; closes
- * it afterwards.
- */
+/** Raises and closes the alert about a chain whose source is away, or whose coins cannot be offered, for a while. */
 
 import { message, type Value } from '../../domain/messages.ts';
 import { MS_PER_MINUTE } from '../../domain/time.ts';

@@ -115,10 +115,7 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
   if (block) retire(step, row.target_id, row.txid);
 }
 
-/**
- * Locks a known deposit, or lets it go: of two outputs of Monero with one key only the first in the chain can be spent, and
- * blocks decide which that is. A locked one pays no invoice. A deposit in the inbox stays there.
- */
+/** Locks a known deposit, or lets it go: of two outputs of Monero with one key, the first in the chain can be spent. */
 function lock({ app, tx }: Step, row: CreditRow, locked: boolean): void {
   if (row.locked === locked) return;
   row.locked = locked;
@@ -214,10 +211,7 @@ function firstSeen({ app, syncedAt, medianTime }: Step, { block, blockTime }: Cr
   return Math.min(now, Math.max(medianTime + BLOCK_TIME_AHEAD_MAX_MS, notBefore));
 }
 
-/**
- * Corrects a deposit that was first seen long after its block's time: the clock was wrong then, or its block waited for a
- * second operator's word.
- */
+/** Corrects a deposit first seen long after its block: the clock was wrong, or it waited for a second operator. */
 function dateByBlock({ app, tx, credits }: Step, row: CreditRow, blockTime: number): void {
   if (row.first_seen_at - blockTime <= BLOCK_TIME_AHEAD_MAX_MS) return;
   credits.date(row, Math.max(blockTime, quotedFor(tx, row.target_id, row.invoice_id)?.quote_issued_at ?? 0));

@@ -82,10 +82,7 @@ export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Chec
   });
 }
 
-/**
- * Applies an update. `beganAt`: when its sync began, milliseconds since 1970. `turnMs`: the time of one transaction.
- * False if the checkpoint has changed meanwhile: the caller syncs again from the new one.
- */
+/** Applies an update whose sync began at `beganAt`. False if the checkpoint has changed: the caller syncs again. */
 export async function ingest(
   app: App,
   chain: ChainRuntime,
@@ -108,10 +105,7 @@ export function hasMore({ more, since, checkpoint }: ChainUpdate): boolean {
   return more ?? tipOf(checkpoint).hash !== since.hash;
 }
 
-/**
- * Applies blocks of the past, for a wallet that has one. Only facts in blocks are used; the present comes only by
- * `ingest`.
- */
+/** Applies blocks of the past. Only facts in blocks are used; the present comes only by `ingest`. */
 export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpdate, turnMs = TURN_MS): Promise<void> {
   const present = checkpointOf(app.store, chain);
   assert(present, `${chain.key} has a checkpoint`);
@@ -323,9 +317,7 @@ class Ingestion extends Facts {
     this.#deadlinesUntil = this.#complete ? until : chain.deadlinesUntil;
   }
 
-  /**
-   * Runs one transaction. Returns where to continue, null at the end, or 'refused' if the checkpoint is another one.
-   */
+  /** Runs one transaction. Returns where to continue; null at the end, 'refused' if the checkpoint is another one. */
   turn(tx: Tx, from: Progress, turnMs: number): Progress | null | 'refused' {
     const { chain, update } = this;
     const state = tx.get(chainState, { chain_key: chain.key });
@@ -374,10 +366,7 @@ class Ingestion extends Facts {
     ];
   }
 
-  /**
-   * Moves credits and spends of orphaned blocks back to the mempool, whether the update names them or not. The update then
-   * places those that it names; meanwhile no credit may look as if it had disappeared.
-   */
+  /** Moves the facts of orphaned blocks back to the mempool; the update then places them. None disappears meanwhile. */
   #undo(blocks: readonly string[], tipHeight: number): Phase {
     const { present, spent } = this.facts;
     return (tx, at, key) => {

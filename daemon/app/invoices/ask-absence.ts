@@ -1,7 +1,4 @@
-/**
- * Asks servers of several operators about invoices whose deadline waits (`vouched.ts`). The answer is kept with the invoice, and
- * settles it. While too few answer, the invoice stays open; after hours the operator is told.
- */
+/** Asks servers of several operators about invoices whose deadline waits (`vouched.ts`), and settles by the answer. */
 
 import { Unavailable } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';

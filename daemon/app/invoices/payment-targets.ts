@@ -50,10 +50,7 @@ export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
   );
 }
 
-/**
- * A credit in units of a payment's coin. One in another coin has the units that its value buys at a rate: rounded down,
- * but at least one, so that a funded invoice never looks unfunded.
- */
+/** A credit in units of a payment's coin, by its value: rounded down, at least one, so that none looks unfunded. */
 export function unitsIn(
   payment: PaymentRow,
   rate: bigint,
@@ -63,10 +60,7 @@ export function unitsIn(
   return maxOf(1n, unitsWorth(credit.value ?? 0n, assetOf(payment.asset), rate));
 }
 
-/**
- * The received and the confirmed amount of an unpaid payment, in smallest units of its coin, if `rate` were its quote's
- * rate.
- */
+/** The received and the confirmed units of an unpaid payment, if `rate` were its quote's rate. */
 export function receivedAt(reader: Reader, payment: PaymentRow, rate: bigint): { received: bigint; confirmed: bigint } {
   if (payment.changes === 0) return payment;
   const sums = { received: 0n, confirmed: 0n };
@@ -98,9 +92,7 @@ export type NextTarget = PaymentTarget &
     'address' | 'quote_rate' | 'quote_amount' | 'quote_issued_at' | 'quote_ends_at' | 'rates' | 'deadline_at'
   >;
 
-/**
- * Changes the coin of a payment, and ends the quote of the former coin. `changes`: the number of changes by the payer.
- */
+/** Changes a payment's coin, and ends the former quote. `changes`: how many the payer has made. */
 export function moveTo(app: App, tx: Tx, payment: PaymentRow, next: NextTarget, changes: number): PaymentRow {
   const now = app.now();
   const { invoice_id, asset, chain_key, target_id, address, quote_rate, quote_amount, quote_ends_at, rates } = payment;
@@ -136,10 +128,7 @@ export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow):
   };
 }
 
-/**
- * Switches an unpaid payment to the coin in which money came: if nothing came in its own coin, to the first other one
- * with more than a crumb.
- */
+/** Switches an unpaid payment to the coin in which more than a crumb came, if nothing came in its own. */
 export function returnToPaidCoin(
   app: App,
   tx: Tx,

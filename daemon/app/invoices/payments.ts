@@ -44,10 +44,7 @@ const RATE_RETRY_SECONDS = 60;
 /** The payer's choice, if any. Called only when needed, because its check may throw. */
 type Choice = () => string | undefined;
 
-/**
- * The asset of a new payment. Throws `Rejected` in the contract's order: missing, unknown, ambiguous, not enabled, not
- * the invoice's.
- */
+/** The asset of a new payment. Throws `Rejected` in the contract's order. */
 function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: string | undefined): Asset {
   const fixed = fixedAsset(invoice);
   if (symbol === undefined) {
@@ -75,10 +72,7 @@ function onlyTether(business: Business, fixed: Asset | null): Asset | undefined 
   return networks[0];
 }
 
-/**
- * A quote at the current rate for the rest of the debt. `seenValue`: the value of the money seen, fiat 1e-8.
- * `receivedAt`: the same in units at a rate. Throws `Unavailable` when there is no rate.
- */
+/** A quote for the rest of the debt. `receivedAt`: what was seen in units at a rate. Throws `Unavailable`. */
 function quoteFor(
   app: App,
   business: Business,
@@ -272,10 +266,7 @@ export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt
 const hasUnvalued = (reader: Reader, payment: PaymentRow): boolean =>
   payment.received > 0n && creditsFor(reader, payment).some(({ value }) => value === null);
 
-/**
- * Makes that quote for the same address, in a separate transaction. Without a rate, or while the chain is behind, the
- * payment stays unchanged and shows its quote as ended, so that a read never fails for that reason.
- */
+/** Makes that quote for the same address. Without a rate the payment stays as it is: a read never fails for that. */
 export function refreshQuote(app: App, business: Business, invoiceId: number, tx: Tx): void {
   const invoice = tx.get(invoiceById, { id: invoiceId });
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });

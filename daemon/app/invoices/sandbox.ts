@@ -26,10 +26,7 @@ export class SandboxControls {
     return { txid, amount: formatUnits(units, asset) };
   }
 
-  /**
-   * Pays the rest late: moves the invoice's due date, its deadline and the end of its quote to now, as if the payer had
-   * waited. Throws `Rejected`.
-   */
+  /** Pays the rest late: moves the due date, the deadline and the quote's end to now. Throws `Rejected`. */
   async payLate(business: Business, invoiceName: string): Promise<{ txid: string; amount: string }> {
     const app = this.#app;
     const now = app.now();

@@ -1,7 +1,4 @@
-/**
- * Updates an invoice's stored state by its facts: loads both, calls `domain/payment.ts`, writes the changes and queues
- * the effects, all inside the caller's transaction.
- */
+/** Updates an invoice's stored state by its facts, with all effects, inside the caller's transaction. */
 import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
 import { assert, present } from '../../domain/errors.ts';
 import type { InvoiceNews } from '../../domain/merchant.ts';
@@ -53,10 +50,7 @@ import { fileOverpaid } from './overpaid.ts';
 import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
 import { whenVouched } from './vouched.ts';
 
-/**
- * The maximum number of deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts no crumbs, and none
- * beyond ANY_CREDITS_PER_INVOICE_MAX. The others go to the inbox.
- */
+/** The most deposits that an invoice counts; beyond the first number no crumbs. The others go to the inbox. */
 const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
 /** The maximum number of deposits that are summed for a reader of a canceled invoice. */
@@ -81,10 +75,7 @@ export function mayCount(
   return value === null || !isCrumb(value, amount);
 }
 
-/**
- * A credit as a fact about a payment. A credit in another coin counts as the units of the payment's coin that its value
- * buys.
- */
+/** A credit as a fact about a payment; one in another coin as the units that its value buys. */
 function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
   return {
     id: row.id,

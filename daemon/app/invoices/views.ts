@@ -48,9 +48,7 @@ export type PaymentView = {
 
 export type InvoiceView = { invoice: InvoiceRow; business: Business; payment: PaymentView | null };
 
-/**
- * The invoice of a slug or UUID; with `business`, only that one's. Throws `Rejected('invoice.not_found')`.
- */
+/** The invoice of a slug or UUID; with `business`, only that one's. Throws `Rejected('invoice.not_found')`. */
 export async function readInvoice(app: App, business: Business | null, name: string): Promise<InvoiceView> {
   const find = (): InvoiceRow => (business ? findInvoiceOf(app.store, business, name) : findInvoice(app.store, name));
   const invoice = find();

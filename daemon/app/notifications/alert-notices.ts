@@ -110,10 +110,7 @@ export function newsOf(app: App, channel: string, quiet: boolean): News {
   return { raised, ended: left.filter(due), passed };
 }
 
-/**
- * Deletes notices that are not sent any more: of alerts that were closed before they were sent, and of alerts that were
- * sent and marked as seen.
- */
+/** Deletes notices that are not sent any more: of alerts closed before they were sent, or sent and marked as seen. */
 export async function dropSettled(app: App, channel: string): Promise<void> {
   const now = app.now();
   const old = app.store

@@ -11,10 +11,7 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { queueInvoiceEvent, queueRefundEvent, queueWithdrawalEvent } from './shop-events.ts';
 
-/**
- * To be called inside the transaction after the rows were written. `invoice`: the written row. `payment`: its payment, where
- * the caller has it.
- */
+/** To be called inside the transaction, after the rows were written. `payment`: where the caller has it. */
 export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceNews, payment?: PaymentRow): void {
   if (invoice.deleted_at !== null) return;
   queueInvoiceEvent(app, tx, invoice, type);
@@ -24,10 +21,7 @@ export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: Invoice
   tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
 }
 
-/**
- * Sends the confirmations of a deposit for an unpaid invoice to the operator's stream. Shops get an event only when the
- * deposit counts; see `tellInvoice`.
- */
+/** Sends a deposit's confirmations to the operator's stream; shops hear only when it counts (`tellInvoice`). */
 export function tellDepth(app: App, tx: Tx, credit: CreditRow, confirmations: number): void {
   const invoice = credit.invoice_id === null ? undefined : tx.get(invoiceById, { id: credit.invoice_id });
   if (invoice?.status !== 'unpaid' || invoice.deleted_at !== null || credit.block_height === null) return;

@@ -30,10 +30,7 @@ import type { App } from '../app.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
 import { madeByAnybody } from '../shops/clients.ts';
 
-/**
- * `shop`: requested by a shop's server. `public`: requested by browsers and the sandbox, possibly by anybody. The lanes
- * do not wait for each other.
- */
+/** `shop`: requested by a shop's server. `public`: by browsers and the sandbox, possibly by anybody. */
 export const LANES = ['shop', 'public'] as const;
 export type Lane = (typeof LANES)[number];
 
@@ -166,10 +163,7 @@ function endFailure(app: App, tx: Tx, { url }: WebhookRow): void {
   endIn(app, tx, FAILED, new URL(url).host);
 }
 
-/**
- * Alerts the operator of a failed notification, once an hour per host. An open alert counts the later ones and has the
- * newest reason.
- */
+/** Alerts the operator of a failed notification, once an hour per host; an open alert counts the later ones. */
 function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, reason: Value): void {
   const invoice = tx.get(invoiceById, { id: invoice_id });
   const { host } = new URL(url);

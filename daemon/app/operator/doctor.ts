@@ -1,7 +1,4 @@
-/**
- * Checks the service. Each finding states a fact and, where needed, the remedy. The only network request goes to the
- * service's own public address.
- */
+/** Checks the service: facts and remedies. The only network request goes to the service's own public address. */
 
 import { isIP } from 'node:net';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Alerts about things that did not happen: a withdrawal without a decision, a backup or a reconciliation that was not
- * made.
- */
+/** Alerts about what did not happen: a decision about a withdrawal, a backup, a reconciliation. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Message, message, type Value } from '../../domain/messages.ts';
@@ -136,10 +133,7 @@ async function tellLateJob(
   await raise(app, null, kind, subject, message(kind, times));
 }
 
-/**
- * To be called every minute. The answers of the rate sources contain the time; without them, the books and the blocks tell
- * what has passed already.
- */
+/** To be called every minute: rate sources tell the time; without them, books and blocks tell what has passed. */
 export async function tellClock(app: App): Promise<void> {
   const ahead = app.rates.otherClocks.aheadMs();
   if (ahead !== null && Math.abs(ahead) >= CLOCK_MS_MAX) {

@@ -161,10 +161,7 @@ function storedIn(reader: Reader): Stored | null {
   return row ? Stored.parse(JSON.parse(row.value)) : null;
 }
 
-/**
- * Throws `Rejected('store.damaged')` if a service with a wallet has lost its database. An empty one would begin anew and give out the
- * same addresses.
- */
+/** Throws `Rejected('store.damaged')` if a wallet lost its database: an empty one would repeat its addresses. */
 export async function needDatabase(folder: string): Promise<void> {
   if (!(await besideIn(folder)) || !(await hasKey(folder))) return;
   const size = await stat(join(folder, DATABASE)).then(

@@ -63,10 +63,7 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
 
 const jumpOf = ({ jump }: App): number => jump ?? INDICES_JUMPED;
 
-/**
- * Blocks since the start were read without the addresses that are skipped now. Returns the chains that read them again, and
- * from where.
- */
+/** Reads the blocks since the start again, for addresses that are skipped now. Returns the chains, and from where. */
 function beginReadingAgain(app: App, tx: Tx): Record<string, Checkpoint> {
   const again: Record<string, Checkpoint> = {};
   for (const { id, chainKey } of app.directory.accounts()) {

@@ -31,10 +31,7 @@ import { jumpOf, quarantineOf, restoredFrom } from './quarantine.ts';
 /** A payment takes one address for change, and several payments come before it: of those behind a jump, so many fewer are watched. */
 const CHANGE_PART = 10;
 
-/**
- * `checkpoint` is null until the block before the account's birthday was found. `isThrough`: it has reached the
- * present.
- */
+/** `checkpoint`: null until the block before the birthday is found. `isThrough`: it has reached the present. */
 export type Rescan = { account: Account; stored: string; checkpoint: Checkpoint | null; isThrough: boolean };
 
 /** The next account of a chain whose past must be read, without those in `except`, or null. */
@@ -49,10 +46,7 @@ export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<nu
   return { account, stored: row.rescan, checkpoint, isThrough };
 }
 
-/**
- * Reads the past of a chain's accounts again, from their birthdays on and with the addresses of now. A source of blocks
- * needs it for what was paid before its address was derived: another program with the same words gave it out.
- */
+/** Reads the past of a chain's accounts again: another program with the same words gave addresses out. */
 export function readAgain(app: App, tx: Tx, chain: ChainRuntime): void {
   for (const { id, chainKey } of app.directory.accounts()) if (chainKey === chain.key) tx.run(rescanAccount, { id });
   tx.afterCommit(() => app.wake.chain(chain.key));
@@ -68,10 +62,7 @@ export function rescansUnderWay(app: App): { chain: string; height: number | nul
   );
 }
 
-/**
- * Notes the highest used indices of an account that a search of its words found. Where they are higher than those that are known,
- * the addresses near them are watched and their past is read.
- */
+/** Notes indices that a search of an account's words found. Around those beyond the known, addresses are watched. */
 export async function noteSearched(
   app: App,
   account: Account,
@@ -98,10 +89,7 @@ export async function noteSearched(
 /** The setting with the height at which the reading of an account's past began. */
 const beginningOf = (accountId: number): string => `rescan.from.${accountId}`;
 
-/**
- * The part of a search for everything of a chain's accounts that is done, from 0 to 1; null: none is running. A past whose first
- * block is not known yet counts as not begun.
- */
+/** The part of a search for everything of a chain's accounts that is done, 0 to 1; null: none is running. */
 export function rescannedPart(app: App, chain: ChainRuntime): number | null {
   if (chain.adapter.rescanning?.()) return chain.adapter.rescanned?.() ?? 0;
   const rows = app.store.all(accountsToRescan, { chain_key: chain.key });
@@ -118,10 +106,7 @@ export function rescannedPart(app: App, chain: ChainRuntime): number | null {
 /** The highest indices up to which used addresses cannot be missed. */
 type Ready = { ready_index: number; ready_change: number };
 
-/**
- * Watches every address that the past may have used, as far as known. Null while some are still being derived in the
- * background; the chain is woken afterwards.
- */
+/** Watches every address that the past may have used. Null while some are being derived; the chain is woken then. */
 export async function prepareRescan(app: App, { account }: Rescan): Promise<Ready | null> {
   const ready = await app.store.write((tx) => {
     const row = tx.get(accountById, { id: account.id });
@@ -152,10 +137,7 @@ export async function beginRescan(
   });
 }
 
-/**
- * Ends a past that was read up to the present, or starts it again if more addresses were used than watched. To be
- * called when the present is complete, so that everything found is stored.
- */
+/** Once the present is complete: ends a past, or starts it again if more addresses were used than watched. */
 export async function endRescan(app: App, chain: ChainRuntime, { account, stored }: Rescan): Promise<void> {
   await app.store.write((tx) => {
     const row = tx.get(accountById, { id: account.id });
@@ -174,10 +156,7 @@ export async function endRescan(app: App, chain: ChainRuntime, { account, stored
   });
 }
 
-/**
- * The time from which a new chain is read: the birthday of its oldest wallet, except for pasts that are read
- * separately.
- */
+/** From when a new chain is read: its oldest wallet's birthday, except for pasts that are read separately. */
 export function birthdayOf(app: App, chain: ChainRuntime): number | null {
   const apart = new Set(app.store.all(accountsToRescan, { chain_key: chain.key }).map(({ id }) => id));
   const births = app.directory
@@ -199,10 +178,7 @@ export async function watchAhead(
   for (const account of accounts) await fillPool(app, account, GAP, stopped);
 }
 
-/**
- * Watches the skipped addresses of a chain's accounts, and the first ones behind them, before its blocks are read, because the
- * blocks would be read without them. Calls `begins` if there is something to do.
- */
+/** Watches skipped addresses and the first ones behind them before blocks are read. Calls `begins` if there are any. */
 export async function watchSkipped(
   app: App,
   chain: ChainRuntime,

@@ -1,7 +1,4 @@
-/**
- * The refund of a link whose payer has typed an address. If its withdrawal cannot be asked for yet, the address is kept, and it is
- * asked for again every minute.
- */
+/** The refund of a link whose payer has typed an address: asked for again every minute until it can be. */
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import { present, Rejected, Unavailable } from '../../domain/errors.ts';

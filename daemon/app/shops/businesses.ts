@@ -54,10 +54,7 @@ export function possibleAssets(app: App, network: Network, chains: readonly Chai
 
 const PAST_TIMEOUT_MS = 60_000;
 
-/**
- * Throws `Rejected` if a connected source of a network lacks the past from a wallet's birthday on (milliseconds since
- * 1970). A source that does not answer now is asked later.
- */
+/** Throws `Rejected` if a connected source lacks the past from a birthday on; one that is away is asked later. */
 export async function needPast(app: App, network: Network, birthday: number): Promise<void> {
   for (const chain of CHAINS) {
     const runtime = app.chains.find(chainKey(network, chain));
@@ -101,10 +98,7 @@ function checkTimeZone(timeZone: string): string {
   throw new Rejected('business.time_zone', `${timeZone} is no time zone: use one such as Europe/Berlin`, 'time_zone');
 }
 
-/**
- * Excludes assets of an account chain that only public endpoints connect: moving them needs gas, and accepting them
- * reveals the addresses to the endpoints.
- */
+/** Excludes assets that only public endpoints connect: moving them needs gas, and endpoints see the addresses. */
 function isTakenUnasked(app: App, network: Network, asset: AssetId): boolean {
   const { chain } = assetOf(asset);
   return !isEvm(chain) || !app.chains.find(chainKey(network, chain))?.dormant;

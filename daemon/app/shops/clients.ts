@@ -28,10 +28,7 @@ const SUFFIXES = { allowPrivateDomains: true };
 
 export type NewClient = { name: string; origins: readonly string[]; hosts: readonly string[] | undefined };
 
-/**
- * Makes a public client ID. Only the sandbox's may have no origin; it then accepts any. Without `hosts`, those of the
- * origins. Throws `Rejected`.
- */
+/** Makes a client ID. `hosts`: default those of the origins. Without origins: any, in the sandbox alone. */
 export function addClient(
   app: App,
   tx: Tx,
@@ -90,9 +87,7 @@ function checked(network: Network, origins: readonly string[], hosts: readonly s
   return { origins: [...new Set(origins)].map(checkOrigin), url_hosts: [...new Set(hosts.map(checkHost))] };
 }
 
-/**
- * Throws unless the text is an origin exactly as browsers send it: scheme, host, and a port that is not the default.
- */
+/** Throws unless the text is an origin as browsers send it: scheme, host, and a port that is not the default. */
 function checkOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text) {
@@ -109,10 +104,7 @@ function checkHost(text: string): string {
   throw new Rejected('client.host', `${text} is no host: write it like shop.example`, 'hosts');
 }
 
-/**
- * Whether the client ID may use a URL's host: one of its list, or a subdomain of one, unless that one is a public
- * suffix.
- */
+/** Whether the client ID may use a URL's host: one of its list, or a subdomain of one that is no public suffix. */
 export function allowsHost(client: Client, url: string): boolean {
   const host = new URL(url).hostname.replace(/\.$/, '');
   return client.hosts.some((allowed) => {

@@ -1,7 +1,4 @@
-/**
- * API keys. A key is shown once and stored as a hash. The cache of keys is bounded, and cleared by every commit that
- * revokes one.
- */
+/** API keys: shown once, stored as a hash. The bounded cache is cleared by every commit that revokes one. */
 import { LRUCache } from 'lru-cache';
 import { Rejected } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/merchant.ts';

@@ -41,9 +41,7 @@ export const noticesOf = statement((p: { channel: string; state: string; limit: 
     .limit(p.limit),
 );
 
-/**
- * The notices that a channel sent about alerts that were closed since. `limit` counts the oldest alerts that are read.
- */
+/** A channel's notices about alerts that were closed since. `limit` counts the oldest alerts that are read. */
 export const closedNotices = statement((p: { channel: string; limit: number }) =>
   sqlite
     .selectFrom('alert_notice')
@@ -56,10 +54,7 @@ export const closedNotices = statement((p: { channel: string; limit: number }) =
     .limit(p.limit),
 );
 
-/**
- * Drops a channel's notices of the oldest alerts, all but the newest `kept`. The channel does not report the end of
- * those.
- */
+/** Drops a channel's notices of all but the newest `kept` alerts. It does not report the end of those. */
 export const dropOldNotices = statement((p: { channel: string; channel_again: string; kept: number }) =>
   sqlite
     .deleteFrom('alert_notice')

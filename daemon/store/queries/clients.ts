@@ -50,10 +50,7 @@ const abandoned = (p: Turn) =>
     .orderBy('client_invoice.invoice_id')
     .limit(p.limit);
 
-/**
- * The oldest of a client ID's invoices that hold an address, have no funds, and whose quote has ended or that were requested before
- * `unseen`.
- */
+/** The oldest invoices of a client ID with an address, no funds, and an ended quote or a request before `unseen`. */
 export const abandonedOf = statement((p: Turn) => abandoned(p));
 
 /** The same for the invoices that one network address holds. */

@@ -265,10 +265,7 @@ export const balancesOfAccount = find('balance', 'account_id');
 
 export const setBalance = insert('balance', columnsBut('balance'), ['account_id', 'asset']);
 
-/**
- * Files a deposit. One that was counted for its invoice, and now is locked or turns out to be too much for it, is decided about
- * once more; any other is filed once.
- */
+/** Files a deposit once; one that its invoice had counted is decided about once more. */
 export const insertInboxItem = statement(
   (p: {
     credit_id: number;

@@ -3,10 +3,7 @@ import { sql } from 'kysely';
 import { NO, sqlite, statement } from '../statement.ts';
 import { invoiceOfTarget, readyTargets } from './ready.ts';
 
-/**
- * The paid indices of an account from an index on, below another, ascending. An address that was paid and never given out is not among
- * them, so that a gap is rather too long.
- */
+/** The paid indices of an account in a range, ascending, without those never given out: a gap is rather too long. */
 export const paidIndices = statement((p: { account_id: number; from: number; below: number }) =>
   sqlite
     .selectFrom('target')

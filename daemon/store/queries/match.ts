@@ -3,9 +3,7 @@ import { sql } from 'kysely';
 import { remove, sqlite, statement, update } from '../statement.ts';
 import type { VersionRow } from './withdrawals.ts';
 
-/**
- * Coins spent in blocks above a height, in the order of those blocks. The cursor is the last row of the previous page.
- */
+/** Coins spent in blocks above a height, in the order of those. The cursor is the last row of the page before. */
 export const creditsSpentAbove = statement((p: { chain_key: string; height: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')

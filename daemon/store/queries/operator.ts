@@ -13,10 +13,7 @@ export const newestInvoiceId = statement((_: Record<never, never>) =>
   sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/**
- * Invoices with ids from one up to below another, newest first. Filters by business, status and order if these are not
- * null. Invoices are never removed, so the two ids bound the number of rows.
- */
+/** Invoices from one id up to below another, newest first; business, status and order if not null. */
 export const invoicesBetween = statement(
   (p: {
     from: number;

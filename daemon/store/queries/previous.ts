@@ -1,6 +1,4 @@
-/**
- * Statements about transactions that paid us. They are kept because signing needs them when their outputs are spent.
- */
+/** Statements about transactions that paid us, which signing needs when their outputs are spent. */
 import { matching, sqlite, statement } from '../statement.ts';
 
 /** Stores a transaction as its present block has it: another block gives Monero's outputs other numbers. */

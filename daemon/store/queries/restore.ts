@@ -30,10 +30,7 @@ export const keepPaying = statement((p: { version_id: number }) =>
     ),
 );
 
-/**
- * Makes every unsigned withdrawal wait for the operator, because it may have been paid after the backup. It has no
- * deadline, because a withdrawal that may have been paid has not failed.
- */
+/** Every unsigned withdrawal waits for the operator, without a deadline: it may have been paid after the backup. */
 export const doubtUnsigned = statement((p: { problem: Message; now: number }) =>
   sqlite
     .updateTable('withdrawal')

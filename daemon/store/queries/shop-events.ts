@@ -57,10 +57,7 @@ export const lastWaiting = statement((p: { endpoint_id: number; subject: string 
     .limit(sql.lit(1)),
 );
 
-/**
- * Puts off the later deliveries of a subject, which wait for this one, to its time. With an endpoint that takes nothing for a day, they
- * would otherwise be looked at whenever something is due.
- */
+/** Puts off the later deliveries of a subject, which wait for this one, so that they are not looked at before. */
 export const putOffBehind = statement((p: { id: number; endpoint_id: number; subject: string; due_at: number }) =>
   sqlite
     .updateTable('event_delivery')

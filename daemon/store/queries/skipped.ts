@@ -1,7 +1,4 @@
-/**
- * Statements about addresses that are watched and never given out, and about the history of a wallet that was used
- * before.
- */
+/** Statements about addresses that are watched and never given out, and about the history of a used wallet. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { find, sqlite, statement } from '../statement.ts';

@@ -6,10 +6,7 @@ import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 const zero = sql.lit(0);
 
-/**
- * Scripts of payments with a future deadline, in the order of the deadline. The cursor is the last row of the previous
- * page.
- */
+/** Scripts of payments with a future deadline, in its order. The cursor is the last row of the page before. */
 export const scriptsOfOpenPayments = statement(
   (p: { chain_key: string; check_at: number; invoice_id: number; limit: number }) =>
     sqlite

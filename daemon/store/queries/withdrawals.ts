@@ -238,10 +238,7 @@ const payees = (p: Alike) =>
     .where('lookalike_key', '=', p.lookalike_key)
     .limit(p.limit);
 
-/**
- * By address, a business's withdrawals to similar addresses that the operator approved and the chain completed. They are asked for by
- * themselves, so that no number of others hides them.
- */
+/** By address, the completed withdrawals to similar addresses that the operator approved; no others hide these. */
 export const approvedPayees = statement((p: Alike) =>
   payees(p).where('approved_by', '=', word('operator')).where('state', '=', word('completed')).groupBy('address'),
 );
@@ -429,9 +426,7 @@ const coins = sqlite
   .select(POSITION.map((name) => `target.${name}` as const))
   .select('inbox.state as inbox_state');
 
-/**
- * The unspent coins of an account, confirmed or not. The most valuable come first, so that dust never fills the limit.
- */
+/** The unspent coins of an account, confirmed or not, the most valuable first: dust never fills the limit. */
 export const coinsOf = statement((p: { account_id: number; asset: AssetId; limit: number }) =>
   coins
     .where('credit.account_id', '=', p.account_id)

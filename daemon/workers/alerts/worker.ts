@@ -1,7 +1,4 @@
-/**
- * Sends alerts on the configured channels, each independently, so that one that hangs does not delay the others. A failed
- * message is sent again at growing intervals. A channel's failure is an alert that the others send.
- */
+/** Sends alerts on each configured channel by itself, again at growing intervals. Others tell of its failure. */
 
 import { hostname } from 'node:os';
 import { end, raise } from '../../app/alerts.ts';

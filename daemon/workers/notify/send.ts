@@ -110,10 +110,7 @@ export function inWords(error: unknown, timeoutMs: number): string {
   return IN_WORDS[code] ?? (code.startsWith('HPE_') ? 'the answer was not HTTP' : `failed: ${code}`);
 }
 
-/**
- * Sends a notification to `url` once and returns the result. Destinations that the guard refuses are not connected to.
- * Never throws and never takes longer than WEBHOOK_TIMEOUT_MS.
- */
+/** Sends a notification once, to no refused destination. Never throws, nor takes longer than WEBHOOK_TIMEOUT_MS. */
 export async function sendWebhook(url: string, options: WebhookOptions): Promise<WebhookResult> {
   const started = performance.now();
   const timeoutMs = options.timeoutMs ?? WEBHOOK_TIMEOUT_MS;
