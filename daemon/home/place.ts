@@ -119,10 +119,7 @@ export function proxyOf(typed: string): string {
   throw new Rejected('signer.proxy', `${typed} is no SOCKS5 proxy without a login, such as socks5h://127.0.0.1:9050`);
 }
 
-/**
- * Throws `Rejected('signer.proxy')` for an onion service without a proxy, of which name servers would be asked: they learn that this
- * computer has to do with it, and know it not.
- */
+/** Throws `Rejected('signer.proxy')` for an onion service without a proxy: name servers would be asked for it. */
 export function needProxy({ url, proxy }: Pick<Server, 'url' | 'proxy'>): void {
   if (proxy !== undefined || !isOnionHost(new URL(url).host)) return;
   const text = `${url} is an onion service, which is reached through Tor alone: start Tor, and join with its proxy, --proxy socks5h://127.0.0.1:9050 (Tor Browser: 9150)`;

@@ -27,10 +27,7 @@ export type AskedPolicy = {
 type SaidRate = { network: string; crypto: string; usd: number | string | null };
 
 const CLOCKS_APART_MS_MAX = 3_600_000;
-/**
- * Coins for twice the dollars are granted, so that a falling rate does not block payments; slightly more for rounding
- * up.
- */
+/** Coins for twice the dollars, so that a falling rate does not block payments; slightly more for rounding up. */
 const HEADROOM_PERCENT = 201n;
 
 const differs = (why: string): Rejected =>

@@ -55,10 +55,7 @@ export type Custody = {
   words(passphrase: string): Promise<string[]>;
   /** The 25 words of a Monero account. Takes some seconds. */
   moneroWords(passphrase: string, network: Network, accountNo: number): Promise<string[]>;
-  /**
-   * Makes the key of Monero's 25 words that of an account which does not exist yet. An open wallet has it once it is opened
-   * again.
-   */
+  /** Makes Monero's 25 words the key of an account to come. An open wallet has it once it is opened again. */
   importMonero(passphrase: string, network: Network, accountNo: number, words: string): Promise<void>;
   /** Takes the import of an account back that was not made. */
   dropMonero(passphrase: string, network: Network, accountNo: number): Promise<void>;
@@ -70,10 +67,7 @@ export type Custody = {
   accounts(passphrase: string, network: Network, accountNo: number): Promise<DerivedAccounts>;
 };
 
-/**
- * Seals to the key that the daemon names. A compromised daemon could name its own key and read the passphrase; but it
- * could also alter the code that runs here.
- */
+/** Seals to the key that the daemon names, which could be its own; but then it could alter this code as well. */
 export function sealedKeyholder(call: Call): Keyholder {
   const sealed = async (purpose: string, text: string) =>
     seal((await call('wallet.sealKey', {})).seal_key, purpose, text);
@@ -88,10 +82,7 @@ export function sealedKeyholder(call: Call): Keyholder {
   };
 }
 
-/**
- * Words are sealed to a key of this process, so that the daemon, which carries them, cannot read them. The same limit
- * holds as for passphrases: see `sealedKeyholder`.
- */
+/** Words are sealed to a key of this process, which the daemon cannot read. See `sealedKeyholder` for its limit. */
 export function sealedCustody(call: Call): Custody {
   const ask = async (task: CustodyTask) => {
     const { seal_key } = await call('wallet.sealKey', {});

@@ -1,7 +1,4 @@
-/**
- * Reads a request to sign a Monero transaction. Such a transaction has no bytes before its signatures. A statement of
- * its inputs, outputs and fee replaces them, and the signer signs nothing else.
- */
+/** Reads a Monero request, whose transaction has no bytes before its signatures: its statement replaces them. */
 import type { Network } from '../domain/assets.ts';
 import { readStatement } from '../monero/statement.ts';
 import { moneroFeeLimit } from '../wallet/signer/limits.ts';

@@ -65,10 +65,7 @@ export async function hasWholeFrames(file: FileHandle, start: number): Promise<b
   return at === size;
 }
 
-/**
- * Decrypts the content behind a header line. Each frame is yielded only after it was authenticated. Throws
- * `Rejected('backup.damaged')`.
- */
+/** Decrypts the content behind a header line, each frame once authenticated. Throws `Rejected('backup.damaged')`. */
 export async function* openFormer(reader: ByteReader, line: Uint8Array, privateKey: KeyObject): AsyncGenerator<Buffer> {
   const ephemeral = Buffer.from(formerHeader(line)?.key ?? '', 'base64');
   if (ephemeral.length !== KEY_BYTES) throw damaged();

@@ -1,7 +1,4 @@
-/**
- * The operator's keys, derived from the vault for one use: they make the MACs of approvals, limits and revocations. Only
- * the signer checks a MAC.
- */
+/** The operator's keys for MACs of approvals, limits and revocations, derived from the vault for one use. */
 import { join } from 'node:path';
 import { Rejected } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
@@ -32,10 +29,7 @@ async function withKeys<T>(folder: string, passphrase: string, use: (keys: Keys)
   }
 }
 
-/**
- * The operator's MACs, made from the vault of this folder. Throws `Rejected`: `vault.*`, and `review.differs` if the
- * change is not ours.
- */
+/** The operator's MACs, from a folder's vault. Throws `Rejected`: `vault.*`, `review.differs` for foreign change. */
 export function authorized(folder: string, passphrase: string, wanted: Authorization): Promise<Macs> {
   const { approvals, change, grants } = wanted;
   return withKeys(folder, passphrase, ({ seed, imported, approval, epoch }) => {

@@ -43,10 +43,7 @@ function receivingBranch(key: AccountKey): HDKey {
   return branch;
 }
 
-/**
- * An address in the one form by which addresses are compared: without its case, prefix or spelling. Null: it is no address of
- * this chain and network.
- */
+/** An address as addresses are compared: without case, prefix or spelling. Null: none of this chain and network. */
 export function comparable(address: string, chain: ChainId, network: Network): string | null {
   if (chain === 'XMR') return isValidAddress(address, network) ? address : null;
   if (isEvm(chain)) return evmDestination(address);

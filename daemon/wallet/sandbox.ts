@@ -28,10 +28,7 @@ export type SandboxWallet = {
   sign(plan: UtxoPlan): Promise<SignedSpend>;
 };
 
-/**
- * Opens the sandbox's wallet in this folder, or creates it. Throws `Rejected` `vault.corrupted` if one of its two files
- * is lost or damaged.
- */
+/** Opens the sandbox's wallet, or creates it. Throws `Rejected('vault.corrupted')` if a file is lost or damaged. */
 export async function ensureSandboxWallet(folder: string): Promise<SandboxWallet> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, SANDBOX_VAULT_FILE);

@@ -72,10 +72,7 @@ export async function createWallet(
 export const areWordsNew = async (folder: string): Promise<boolean> =>
   (await import('./signer/journal.ts')).isFreshIn(folder);
 
-/**
- * The public keys of account number `account` (0 to 2^31 - 1) on these chains. Throws `Rejected`: `vault.missing`,
- * `vault.corrupted`, `vault.passphrase`, and `wallet.sandbox`, because the sandbox has its own wallet.
- */
+/** Public keys of an account on these chains. Throws `Rejected`: `vault.*`, and `wallet.sandbox`: that has its own. */
 export async function deriveAccounts<Chain extends ChainId>(
   folder: string,
   passphrase: string,

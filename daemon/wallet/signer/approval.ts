@@ -11,10 +11,7 @@ import type { ApprovalPurpose, Grant, Intent } from './port.ts';
 const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
 
-/**
- * A period of the journal, named by 32 hex digits. An approval or a limit is valid only in the epoch in which it was
- * made. Null: the first epoch of a journal that release 0.1.0 began.
- */
+/** A period of the journal (32 hex digits): no approval outlives it. Null: the first one of release 0.1.0. */
 export type Epoch = string | null;
 
 /** The key of approvals, derived from the wallet's seed. The caller wipes it. */
@@ -26,10 +23,7 @@ export function journalKey(seed: Uint8Array): Buffer {
   return derived(seed, 'signer journal');
 }
 
-/**
- * HKDF of the BIP-39 seed. BIP-32 derives differently (HMAC under "Bitcoin seed"), so the keys are unrelated to coin
- * keys.
- */
+/** HKDF of the BIP-39 seed: unrelated to coin keys, which BIP-32 derives by HMAC under "Bitcoin seed". */
 const derived = (seed: Uint8Array, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', seed, '', `countinghouse ${use} v1`, KEY_BYTES));
 

@@ -3,10 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { connect } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
 
-/**
- * A connection to a signer. `onEnd` is called once, with the exit code of a process or null, and with the reason if it
- * is known.
- */
+/** A connection to a signer. `onEnd` is called once, with a process's exit code or null, and a known reason. */
 export type Channel = {
   input: Writable | null;
   output: Readable | null;

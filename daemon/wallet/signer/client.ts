@@ -77,9 +77,7 @@ export type SignerOptions = {
   autoLockMinutes: number;
   /** Read at each use: an operator may change it. */
   source: () => UnlockSource;
-  /**
-   * The unix socket of a separate signer service. That service then decides about folder, unlock source and locking.
-   */
+  /** The socket of a separate signer service, which decides about folder, unlock source and locking itself. */
   remote?: string | null;
   /** A signing machine at home, as soon as there is one. It, too, decides about folder, unlock source and locking. */
   home?: Home;

@@ -42,10 +42,7 @@ initEccLib({
 type Form = { bech32: string; pubKeyHash: number; scriptHash: number };
 const form = (bech32: string, pubKeyHash: number, scriptHash: number): Form => ({ bech32, pubKeyHash, scriptHash });
 
-/**
- * From `chainparams.cpp` of Bitcoin Core and Litecoin Core. LTC's old `3…` form is refused, because BTC has the same
- * one.
- */
+/** From `chainparams.cpp` of Bitcoin Core and Litecoin Core. LTC's old `3…` form is refused: BTC has it, too. */
 const SEGWIT: Readonly<Record<'BTC' | 'LTC', Readonly<Record<Network, Form>>>> = {
   BTC: {
     mainnet: form('bc', 0x00, 0x05),

@@ -1,17 +1,11 @@
-/**
- * Converts addresses of Ethereum and BNB Smart Chain for the signer and the operator's program, independently of the
- * code that built the plan.
- */
+/** Converts account chains' addresses, independently of the code that built the plan. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { hex as hexOf } from '@scure/base';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
-/**
- * The 20 bytes of an address as hex, or null. An address in one case has no checksum; a mixed one must have the right
- * checksum (EIP-55).
- */
+/** The 20 bytes of an address as hex, or null. A mixed case must be the right checksum (EIP-55); one case has none. */
 export function evmDestination(address: string): string | null {
   if (!ADDRESS.test(address)) return null;
   const digits = address.slice(2);

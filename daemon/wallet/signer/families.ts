@@ -1,7 +1,4 @@
-/**
- * The families of chains that the signer signs for, by the kind of their plans. A new one adds a row here, and its shape to
- * `wire.ts`; the compiler asks for both.
- */
+/** The families of chains that the signer signs for, by the kind of their plans; `wire.ts` has their shapes. */
 import { Rejected } from '../../domain/errors.ts';
 import type { ImportedMonero } from '../accounts.ts';
 import type { Judged } from './judged.ts';

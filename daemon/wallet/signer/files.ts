@@ -1,9 +1,7 @@
 /** The names of the files in the wallet's folder, in a module without dependencies. A backup includes all of them. */
 export const VAULT_FILE = 'wallet.json';
 export const JOURNAL_FILE = 'signer-journal.jsonl';
-/**
- * The maximum size of the journal. A full journal accepts no more signatures; a backup accepts a journal of this size.
- */
+/** The maximum size of the journal: a full one accepts no more signatures, and a backup accepts this size. */
 export const JOURNAL_BYTES_MAX = 512 * 1_048_576;
 /**
  * How much of the journal, and how much a day, signatures fill that need no new approval of the operator: under grants, or of another version.

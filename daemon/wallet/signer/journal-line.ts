@@ -76,10 +76,7 @@ export const Line = z.union([
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
   z.object({ kind: z.literal('gas'), at: z.number(), grant: GasGrantShape }),
   z.object({ kind: z.literal('forward'), at: z.number(), grant: ForwardGrantShape }),
-  /**
-   * Begins a new epoch. After a restore the signatures made since the backup are unknown. So earlier approvals and
-   * limits are no longer valid, and a kept approval cannot pay a second time.
-   */
+  /** Begins a new epoch, which ends earlier approvals and limits: signatures since a restored backup are unknown. */
   z.object({ kind: z.literal('revoked'), at: z.number(), epoch: EpochShape }),
   /**
    * Follows lines of one number, which two signers wrote. `macs`: of the newest line of each signer but the one that this line
@@ -91,9 +88,7 @@ export const Line = z.union([
 ]);
 export type Line = z.output<typeof Line>;
 export type SignLine = Extract<Line, { kind: 'sign' }>;
-/**
- * `mac`: of the newest line. `seal`: of the head itself, so that a line's MAC cannot be used to forge an older head.
- */
+/** `mac`: of the newest line. `seal`: of the head itself, so that a line's MAC cannot forge an older head. */
 export const Head = z.object({
   lines: z.int().min(1),
   mac: z.string().length(MAC_CHARS),

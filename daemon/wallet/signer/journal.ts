@@ -75,10 +75,7 @@ export class Journal {
     this.#chain = new Chain(key);
   }
 
-  /**
-   * Opens the journal of this folder, or begins one. The caller wipes the key after `close`. Throws
-   * `Rejected('signer.journal')` if the files are not as the signer left them.
-   */
+  /** Opens the journal, or begins one. The caller wipes the key after `close`. Throws `Rejected('signer.journal')`. */
   static async open(
     folder: string,
     key: Buffer,
@@ -243,9 +240,7 @@ export class Journal {
 /** A random epoch that cannot be guessed. */
 export const newEpoch = (): string => randomBytes(EPOCH_BYTES).toString('hex');
 
-/**
- * The epoch in which approvals for the wallet of this folder must be made. A wrong result only makes approvals invalid.
- */
+/** The epoch in which approvals for a folder's wallet must be made. A wrong one only makes them invalid. */
 export async function epochOf(folder: string): Promise<Epoch> {
   try {
     return parseHead(await headText(folder))?.epoch ?? null;

@@ -3,10 +3,7 @@ import type { Readable } from 'node:stream';
 
 const NEWLINE = 0x0a;
 
-/**
- * Yields each line without its end. Throws if a line is longer than `bytesMax`. Text after the last line end is
- * dropped.
- */
+/** Yields each line without its end; text after the last end is dropped. Throws at a line above `bytesMax`. */
 export async function* readLines(stream: Readable, bytesMax: number): AsyncGenerator<string> {
   let parts: Buffer[] = [];
   let bytes = 0;

@@ -45,10 +45,7 @@ export type SignerStatus = {
 export const isAway = ({ state, fingerprint, away }: Pick<SignerStatus, 'state' | 'fingerprint' | 'away'>): boolean =>
   state === 'locked' && fingerprint === null && away === undefined;
 
-/**
- * Stands for an address in an intent whose transaction pays only ourselves (CPFP, or a collection on an account chain).
- * Then `units` is "0". `coins` names the coins that a CPFP transaction spends.
- */
+/** In an intent that pays only ourselves (CPFP, a collection): `units` is "0", `coins` names what a CPFP spends. */
 export const ADDRESS_SELF = 'self';
 
 /**
@@ -104,10 +101,7 @@ export type ApprovalPurpose = SignPurpose | 'raise';
 
 type OrderOf<U extends UnsignedSpend> = U & {
   purpose: SignPurpose;
-  /**
-   * The withdrawals that it pays or cancels. It must share a conflict key with each transaction that was signed for one
-   * of them before.
-   */
+  /** The withdrawals that it pays or cancels. It shares a conflict key with each transaction signed for them. */
   withdrawals: { intent: Intent; approval: Approval }[];
 };
 export type UtxoOrder = OrderOf<UtxoUnsigned>;
@@ -162,10 +156,7 @@ export type Authorization = {
 /** The operator's MACs, in the order of the authorization. */
 export type Macs = { approvals: string[]; grants: string[] };
 
-/**
- * The fees that transfers between our own addresses on an account chain may cost without the operator. They pay nobody
- * else, so the fees are all that can be lost.
- */
+/** The fees that transfers between our own addresses may cost without the operator: all that can be lost by them. */
 export type GasGrant = {
   kind: 'gas';
   network: Network;
@@ -246,9 +237,7 @@ export interface Signer {
    */
   unlock(sealed: Sealed): Promise<SignerStatus>;
   lock(): Promise<SignerStatus>;
-  /**
-   * `sealed`: JSON `{"old","new"}` under SEAL_CHANGE. Throws like `unlock`, and `Rejected('vault.weak_passphrase')`.
-   */
+  /** `sealed`: JSON `{"old","new"}` under SEAL_CHANGE. Throws like `unlock`, and `vault.weak_passphrase`. */
   changePassphrase(sealed: Sealed): Promise<SignerStatus>;
   /**
    * The operator's MACs, for a client without access to the vault's file. `sealed`: an `Authorization` with the

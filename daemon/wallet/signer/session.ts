@@ -143,9 +143,7 @@ export class Session {
     return (await import('./xmr/judge.ts')).keyImagesOf(this.#keys, network, accountNo, outputs);
   }
 
-  /**
-   * Throws `Rejected('signer.approval')` if the MAC is not the operator's, or the grant is older than the current one.
-   */
+  /** Throws `Rejected('signer.approval')` for a false MAC, or a grant older than the current one. */
   grant(grant: Grant, mac: string): Promise<void> {
     return this.#upToDate(() => this.#grant(grant, mac));
   }

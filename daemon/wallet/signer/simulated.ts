@@ -1,7 +1,4 @@
-/**
- * Judges a simulated transaction of the sandbox against its intents. The sandbox's wallet has no lock: it needs no
- * approval, and no journal is kept.
- */
+/** Judges a simulated transaction of the sandbox, whose wallet has no lock, no approvals and no journal. */
 import { nativeAsset } from '../../domain/assets.ts';
 import { differs, needPaid } from './judged.ts';
 import { needSameAccount } from './permission.ts';

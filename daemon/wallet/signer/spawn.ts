@@ -14,10 +14,7 @@ const HEAP_MB_MAX = 1_024;
 /** A semi-space of the young generation, which has three. It would grow to 16 MB each while a library is loaded, and stay. */
 const YOUNG_MB_MAX = 2;
 
-/**
- * The files of the program: its code, the packages beside or above it, and the `package.json` that marks them as
- * modules.
- */
+/** The program's code, its packages, and the `package.json` that marks them as modules. */
 function programPaths(): string[] {
   const paths = [CODE_FOLDER];
   for (let folder = CODE_FOLDER; dirname(folder) !== folder; folder = dirname(folder)) {
@@ -59,10 +56,7 @@ export function spawnSigner(folder: string, autoLockMs: number): ChildProcess {
   });
 }
 
-/**
- * Starts the helper that reads a passphrase from the operator's source and returns it sealed. It needs the environment
- * of the daemon's user: the session's bus and the credentials' folder.
- */
+/** Starts the helper that seals a passphrase, in the environment of the daemon's user: bus and credentials. */
 export function spawnHelper(job: unknown): ChildProcess {
   return spawn(process.execPath, ['--disable-sigusr1', entryFile('passphrase-helper'), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'pipe'],
