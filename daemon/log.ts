@@ -110,10 +110,7 @@ function traceLines(err: unknown): string[] {
   return lines.map((line) => `\n    ${oneLine(line.trim())}`);
 }
 
-/**
- * Formats a JSON line of pino's as "2026-01-31 12:00:00Z WARN  message key=value"; the stack of an error follows
- * indented.
- */
+/** A JSON line of pino's as "2026-01-31 12:00:00Z WARN  message key=value", with an error's stack indented. */
 function textLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const at = String(time)
@@ -126,10 +123,7 @@ function textLine(line: string): string {
   return `${at} ${String(level).toUpperCase().padEnd(5)}${message}${rest.join('')}${trace.join('')}\n`;
 }
 
-/**
- * Makes a log. Fields are passed as with pino: `log.info({ height }, 'synced')`, `log.error({ err }, 'sync failed')`.
- * If the stream cannot be written, lines are lost but the program continues.
- */
+/** Makes a log, called as pino is. If the stream cannot be written, lines are lost but the program continues. */
 export function createLog(options: LogOptions): Log {
   const stream = options.stream ?? quietStderr();
   const text = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);

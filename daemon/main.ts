@@ -1,7 +1,4 @@
-/**
- * The composition root: reads the configuration, opens the store, connects the chains and puts the parts together.
- * Requests are answered only once everything they need is ready. A stop runs in the opposite order.
- */
+/** The composition root. Requests are answered only once all they need is ready; a stop runs in the opposite order. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
@@ -439,10 +436,7 @@ function openMachines(dataDir: string, now: () => number, log: Log, onConnected:
   return new Machines({ dataDir, now, log, onConnected, channel: streamChannel, lines: readLines, writeOnce });
 }
 
-/**
- * The merchant's wallet runs in its own process. The sandbox's wallet runs in this one, because its coins are
- * worthless.
- */
+/** The merchant's wallet runs in its own process, the sandbox's in this one: its coins are worthless. */
 function openSigner(
   { config, store, folder, machines }: { config: Config; store: Store; folder: string; machines: Machines },
   sandbox: SandboxWallet,
@@ -475,10 +469,7 @@ function openSandbox(app: App): Sandbox {
   });
 }
 
-/**
- * The adapter of a chain's configured source for the scripts of `list`; null if no source is configured. `accounts`: default: those
- * of all businesses.
- */
+/** The adapter of a chain's configured source; null without one. `accounts`: default: those of all businesses. */
 function openSource(
   app: App,
   dataDir: string,

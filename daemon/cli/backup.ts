@@ -1,7 +1,4 @@
-/**
- * `countinghouse backup` and `restore`: one encrypted file that restores everything on another machine, and a drill
- * that proves it.
- */
+/** `countinghouse backup` and `restore`: one encrypted file that restores everything, and a drill that proves it. */
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';

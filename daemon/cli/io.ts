@@ -49,10 +49,7 @@ export const usage = (message: string): Failure => new Failure(message, EXIT.usa
 /** Ends a command with `EXIT.failed` when its own output says what is wrong, or nobody reads it any more. */
 export class FaultShown extends Error {}
 
-/**
- * Writes a part of a long result, and resolves once it was taken over: so no more of the result is in memory than the
- * reader has asked for. Rejects if the reader went away, or the output takes no more.
- */
+/** Writes a part of a long result, and resolves once it was taken over. Rejects if the reader went away. */
 export function written({ stdout }: Pick<Io, 'stdout'>, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.write(text, (error) => (error ? reject(lost(stdout.errored ?? error)) : resolve()));
@@ -66,9 +63,7 @@ function lost({ code, message }: NodeJS.ErrnoException): Error {
   return new Failure(`the output cannot be written: ${why}. The result is not whole`, EXIT.failed, 'output');
 }
 
-/**
- * Control and formatting characters (also those that change the direction of text), and line and paragraph separators.
- */
+/** Control and formatting characters (also those of the text's direction), and line and paragraph separators. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** The text on one line, without control characters. */
@@ -83,10 +78,7 @@ export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value).replace(UNSAFE, inHex)}\n`;
 }
 
-/**
- * The location of an installed service, for commands of root: the variables of its file, which only root may have
- * written. Empty for other users.
- */
+/** The variables of an installed service's file, for root, who alone may have written it; empty for others. */
 function installedService(): Record<string, string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return {};
   try {
@@ -105,10 +97,7 @@ export function belongsToService(dataDir: string): boolean {
   return found !== undefined && found.uid !== 0;
 }
 
-/**
- * The input and output of this process. A reader that goes away (`… | head`) ends a command silently, but never a
- * daemon.
- */
+/** The input and output of this process. A reader that goes away (`… | head`) ends a command, never a daemon. */
 export function processIo(): Io {
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});

@@ -1,7 +1,4 @@
-/**
- * Who made this package: the file `dist/release.json`, which `launcher/pack.mjs` writes where the maker has a key. A clone has
- * none.
- */
+/** Who made this package: `dist/release.json`, which `launcher/pack.mjs` writes with a key. A clone has none. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -26,9 +26,7 @@ export function askHidden(io: Io, question: string): Promise<string> {
   return ask(io, question, true);
 }
 
-/**
- * Asks a question that only a clear yes confirms. `--yes` confirms it beforehand. Throws `Failure` on any other answer.
- */
+/** Asks a question that only a clear yes, or `--yes`, confirms. Throws `Failure` on any other answer. */
 export async function confirm(io: Io, yes: boolean, question: string): Promise<void> {
   if (yes) return;
   if (!canAsk(io)) throw new Failure('this needs a confirmation: give --yes', EXIT.failed, 'confirmation');

@@ -40,9 +40,7 @@ export class Session {
     return elsewhere || join(this.dataDir, VAULT_FOLDER);
   }
 
-  /**
-   * The socket of a separate signer service, by the operator's own configuration; null if the daemon runs the signer.
-   */
+  /** A separate signer service's socket, by the operator's configuration; null if the daemon runs the signer. */
   get signerSocket(): string | null {
     if (this.server !== null) return join(this.walletFolder, OPERATOR_SOCKET);
     return this.io.env.COUNTINGHOUSE_SIGNER_SOCKET || null;
@@ -72,10 +70,7 @@ export class Session {
     return localKeyholder(this.walletPlace, this.call);
   }
 
-  /**
-   * Works in the wallet's folder, as its user if root runs the command: the service or its separate signer could not read root's
-   * files, and a link that its user put there leads root no further than that user may go.
-   */
+  /** Works in the wallet's folder as its user if root runs the command: no link leads root further than that. */
   asOwner<T>(work: () => Promise<T>): Promise<T> {
     return this.#as(this.signerSocket === null ? this.dataDir : this.walletFolder, work);
   }

@@ -55,10 +55,7 @@ async function run(
   await service.close();
 }
 
-/**
- * Grants limits to the signer service directly, before the daemon is told, because a compromised daemon could withhold
- * a reduction of limits. Repeated grants have no effect.
- */
+/** Grants limits to the signer directly: a compromised daemon could withhold a reduction. Repeating has no effect. */
 export async function grantDirectly(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
   const { dataDir, signerSocket, walletFolder: folder } = session;
   if (signed.length === 0 || signerSocket === null) return;
@@ -93,10 +90,7 @@ const WRITER = `
     writeFileSync(join(folder, name), text, { mode: 0o600 });
   }`;
 
-/**
- * Runs as the folder's user. If that user is compromised, the folder may contain links, which root would follow with
- * all of its rights.
- */
+/** Runs as the folder's user, who may be compromised: root would follow its links with all of its rights. */
 async function writeAsOwner(dataDir: string, files: Record<string, string>): Promise<void> {
   const { uid, gid } = await lstat(dataDir);
   const as = process.getuid?.() === 0 ? { uid, gid } : {};

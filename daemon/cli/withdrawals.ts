@@ -1,6 +1,4 @@
-/**
- * `countinghouse withdrawal`: outgoing payments. A request for approval is shown first, decoded from the transaction.
- */
+/** `countinghouse withdrawal`: outgoing payments. A request is decoded from the transaction, and shown first. */
 
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';

@@ -129,10 +129,7 @@ export function percent(max: number, fallback: number): Setting<Percent> {
   });
 }
 
-/**
- * A positive decimal with at most 8 decimals, without trailing zeros. Takes only strings, because a TOML float has
- * already lost digits.
- */
+/** A positive decimal with at most 8 decimals. Only as a string: a TOML float has already lost digits. */
 export function price(what: string, example: string): Setting<string | null> {
   const schema = () =>
     z.unknown().transform((value, context): string => {
@@ -275,10 +272,7 @@ export function quietHours(): Setting<DailySpan | null> {
 
 const isSocket = (url: URL): boolean => url.protocol === 'ws:' || url.protocol === 'wss:';
 
-/**
- * A list of http(s) URLs, with or without logins or keys. `withSockets`: WebSockets may stand beside them, which alone would
- * not do.
- */
+/** A list of http(s) URLs, with or without logins. `withSockets`: WebSockets may stand beside them. */
 export function secretUrls(takes: string, withSockets = false): Setting<readonly string[]> {
   const url = () =>
     text().refine((value) => {

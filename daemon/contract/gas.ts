@@ -1,7 +1,4 @@
-/**
- * The operator API's methods about gas: the money on deposit addresses, the cost of collecting it, and plans to collect
- * it.
- */
+/** The operator API's methods about gas: money on deposit addresses, its cost, and plans to collect it. */
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
 import { EVM_CHAINS, TANKS_MAX } from '../domain/evm.ts';
@@ -149,9 +146,7 @@ export const GAS = {
       needs: Missing,
     }),
   ),
-  /**
-   * Begins a plan, which replaces an earlier one. The grant's `feeMax` and `until` are the plan's. `price_max`: gwei.
-   */
+  /** Begins a plan in place of an earlier one. The grant's `feeMax` and `until` are its own. `price_max`: gwei. */
   'gas.collect': changes(
     DeskRef.extend({
       min_usd: PositiveDecimal.default(DEFAULT_MIN_USD),

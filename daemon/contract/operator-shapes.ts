@@ -1,7 +1,4 @@
-/**
- * Shapes of the operator API. Amounts are decimals in whole coins or currency units, times are ISO 8601 in UTC, `null`
- * means absent. Only a new API key is secret.
- */
+/** Shapes of the operator API: decimals in whole coins or currency units, ISO 8601 in UTC, `null` for absent. */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCRIPT_FORMS } from '../domain/chain.ts';
@@ -149,10 +146,7 @@ export const ClientShape = z.object({
   revoked_at: Instant.nullable(),
 });
 
-/**
- * The present cost of collecting it into the tank, in US dollars and in percent of its worth (999: or more). `dear`:
- * a larger share than `[evm] dear_percent`. Null: it needs no collecting, or no price is known.
- */
+/** The cost of collecting it, in US dollars and percent (999: or more). Null: needs none, or no price is known. */
 const SweepCostShape = z.object({ cost_usd: Decimal, percent: z.int(), dear: z.boolean() });
 
 export const InvoiceShape = z.object({
@@ -206,10 +200,7 @@ export const WebhookShape = z.object({
   id: Id,
   invoice: z.string(),
   url: z.string(),
-  /**
-   * `waiting`: not sent yet. `attempted`: sent once automatically, and never again automatically. `skipped`: never
-   * sent.
-   */
+  /** `waiting`: not sent yet. `attempted`: sent once, and never again by itself. `skipped`: never sent. */
   state: z.string(),
   created_at: Instant,
   /** The newest attempts, oldest first. */
@@ -423,9 +414,7 @@ export const StatusShape = z.object({
   open_alerts: z.int().min(0),
   /** Faults of the configuration, and how to correct them. */
   warnings: z.array(MessageShape),
-  /**
-   * The free space on the disk of the data directory, the size of the write-ahead log, and why writes fail, if they do.
-   */
+  /** Free space on the data directory's disk, the size of the write-ahead log, and why writes fail. */
   storage: z.object({
     free_bytes: z.int().min(0).nullable(),
     log_bytes: z.int().min(0),

@@ -75,10 +75,7 @@ export const RECOVERY = {
       quarantined: z.boolean(),
       since: z.string().nullable(),
       backup_made_at: z.string().nullable(),
-      /**
-       * The businesses whose policy approved withdrawals automatically. Their withdrawals wait until the policy is set
-       * again.
-       */
+      /** The businesses whose policy approved automatically; their withdrawals wait until it is set again. */
       policies: z.array(z.string()),
       /** Whether `restore.confirm` would end the quarantine now. Without one: whether all skipped addresses are watched. */
       ready: z.boolean(),

@@ -148,10 +148,7 @@ export const SHOP = {
     z.strictObject({ text: Text, limit: z.int().min(1).max(FOUND_MAX).default(FOUND_MAX) }),
     z.object({ invoices: z.array(InvoiceShape), as: z.array(z.string()) }),
   ),
-  /**
-   * Why an invoice is not paid. `text`: a transaction, an address or a link that a customer has sent, instead of or
-   * besides the invoice.
-   */
+  /** Why an invoice is not paid. `text`: a transaction, address or link of the customer's, instead or besides. */
   'invoice.explain': reads(
     z.strictObject({ invoice: Text.nullable().default(null), text: Text.nullable().default(null) }),
     z.object({

@@ -13,10 +13,7 @@ import { Id, Instant, Nothing, PAGE_MAX, Text } from './operator-shapes.ts';
 
 /** On the console's listener. A greeting in clear comes first in each direction; every later message is one box. */
 export const MACHINE_PATH = '/signing-machine';
-/**
- * The machine's public key, said with the request for a connection. Strangers do not know it, so they cannot use up the greetings that are
- * kept for the machine. It proves nothing.
- */
+/** The machine's public key, which strangers do not know, so that they use up no greetings. It proves nothing. */
 export const MACHINE_HEADER = 'x-signing-machine';
 
 /** Crockford's base 32: no I, L, O or U, which are read as other characters. */
@@ -184,10 +181,7 @@ export const Alarm = z.object({
 export type Alarm = z.infer<typeof Alarm>;
 
 export const SIGNING_MACHINE = {
-  /**
-   * The addresses in the order in which they were given out, from a number on. The numbers begin with 1 and have no gaps. `last`: the
-   * newest one; 0: there is none.
-   */
+  /** The addresses in the order in which they were given out. Numbers begin with 1, without gaps. `last`: 0 if none. */
   'address.given': reads(
     z.strictObject({ from: Id.default(1), limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
     z.object({

@@ -29,10 +29,7 @@ type TokenBucketsOptions = {
 
 type Taken = { ok: true } | { ok: false; retryAfterSeconds: number };
 
-/**
- * The bucket of an address: a whole IPv4 address (IPv4-mapped too), or the /64 of an IPv6 address. All invalid
- * addresses share one bucket.
- */
+/** The bucket of an address: an IPv4 address, mapped or not, or an IPv6 /64. All invalid ones share one. */
 export const bucketOf = (address: string): string => networksOf(address)[0]!;
 
 /** The bucket of an address, and of an IPv6 address also its /56 and its /48: what one customer of a provider may have. */
@@ -67,10 +64,7 @@ export class TokenBuckets {
     this.#fullAt = new LRUCache({ maxSize: bucketsMax, sizeCalculation: () => 1 });
   }
 
-  /**
-   * Takes a token from an address's bucket. If it is empty, returns the whole seconds (at least 1) until the next
-   * token.
-   */
+  /** Takes a token from an address's bucket, or returns the whole seconds (at least 1) until the next one. */
   take(address: string): Taken {
     return this.takeFrom(bucketOf(address));
   }

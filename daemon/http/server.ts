@@ -1,7 +1,4 @@
-/**
- * The public server: the merchant and browser APIs, their description, and the payment pages. All of it may face the
- * internet.
- */
+/** The public server: the APIs, their description, and the payment pages. All of it may face the internet. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';

@@ -47,9 +47,7 @@ export async function* inTurns<T>(all: readonly T[]): AsyncGenerator<T> {
   }
 }
 
-/**
- * The pause between two passes of a loop. `wake` ends it; a call during a pass makes the next pause end at once.
- */
+/** The pause between two passes of a loop. `wake` ends it, or the next one if called during a pass. */
 export class WakeablePause {
   #woken = false;
   #end: (() => void) | null = null;
@@ -106,10 +104,7 @@ export async function inParallel<T>(
   if (failed) throw failure;
 }
 
-/**
- * Calls `work` every `everyMs` milliseconds, but not before the earlier call has ended. `onError` gets what a call throws.
- * Returns a function that ends it. The timer alone does not keep the process alive.
- */
+/** Calls `work` every `everyMs`, never twice at once. Returns what ends it. Does not keep the process alive. */
 export function repeatedly(everyMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => void {
   let running = false;
   const timer = setInterval(() => {

@@ -85,10 +85,7 @@ function wayOf(offer: OpenOffer, locale: Locale): Part {
   return network === null || time === null ? (network ?? time) : html`${network} · ${time}`;
 }
 
-/**
- * Another coin instead of the one that was chosen, behind a line that opens. The page behind it shows its price. Without
- * scripts, the line leads to a page that does not reload, because reloading would close the list.
- */
+/** Another coin, behind a line that opens; without scripts it leads to a page that does not reload. */
 export function changeForm({ root, slug, query, others, changing }: InvoicePage, { words }: Locale): Part {
   if (others.length === 0) return null;
   const rows = others.map((asset) => {

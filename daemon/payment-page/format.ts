@@ -49,10 +49,7 @@ function digits(units: bigint, asset: Asset, locale: string): string {
 export const crypto = (units: bigint, asset: Asset, locale: string): string =>
   `${digits(units, asset, locale)} ${tickerOf(asset)}`;
 
-/**
- * The digits of an amount that is to be copied into a wallet: a comma is drawn over the point, so that a copy has the point,
- * which every wallet takes. Elsewhere "1,234" could be read as a thousand.
- */
+/** An amount to be copied into a wallet: a comma is only drawn over its point, which every wallet takes. */
 export function copiedHtml(units: bigint, asset: Asset, locale: string): Html {
   const [whole, part] = formatUnits(units, asset).split('.') as [string, string?];
   if (part === undefined) return html`${whole}`;

@@ -38,10 +38,7 @@ function partsOf(tag: string): [language: string, region: string | undefined] {
   return [language, rest.find((part) => /^[a-z]{2}$/.test(part))?.toUpperCase()];
 }
 
-/**
- * The payer's language: the one chosen on the page, else the first available one of the browser's list (RFC 9110,
- * 12.5.4), else English. Unreadable entries are skipped.
- */
+/** The payer's language: chosen on the page, else by the browser's list (RFC 9110, 12.5.4), else English. */
 export function localeFor(chosen: unknown, acceptLanguage: string | undefined): Locale {
   const wanted = tagsOf(acceptLanguage ?? '').map(partsOf);
   if (typeof chosen === 'string') {
@@ -81,10 +78,7 @@ export function fill(text: string, values: Values<string | number>): string {
   return text.replace(GAP, (_, name: string) => String(values[name] ?? ''));
 }
 
-/**
- * The same as markup. Each value is isolated, so that its direction of writing does not affect the order of its
- * neighbours.
- */
+/** The same as markup, each value isolated: its direction of writing does not affect its neighbours. */
 export function rich(text: string, values: Values<Part>): Html {
   const pieces = text.split(GAP);
   return new Html(

@@ -1,7 +1,4 @@
-/**
- * The payment page as HTML: pure functions of the model. The view is the one element that changes while the page is
- * open; the page's script replaces it with a new rendering. Without scripts the browser reloads the page.
- */
+/** The payment page as HTML. Its script replaces the view by a new one; without scripts the browser reloads. */
 import { createHash } from 'node:crypto';
 import { type Accent, accentOn } from '../domain/accent.ts';
 import {

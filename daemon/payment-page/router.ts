@@ -160,10 +160,7 @@ const asksOf = (request: Request) => ({
   watch: request.query.watch !== undefined,
 });
 
-/**
- * The view for an open page, rendered as for the whole page, unless the page already has it. Its links are relative to
- * the page's own address.
- */
+/** The view for an open page, unless the page already has it. Its links are relative to the page's own address. */
 function status(app: App): RequestHandler {
   return async (request, response) => {
     const found = await readInvoice(app, null, slugOf(request));

@@ -1,7 +1,4 @@
-/**
- * The files with which systemd runs the service, as text. Every file begins with `MARK`, which tells it from a foreign
- * one.
- */
+/** The files with which systemd runs the service. `MARK` tells them from foreign ones. */
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 
 export const MARK = '# Made by `countinghouse service install`';

@@ -10,10 +10,7 @@ import { CODE_FOLDER } from '../../kit/program.ts';
 const WEB = join(CODE_FOLDER, 'web');
 const ETAG_CHARACTERS = 22;
 
-/**
- * The browser code of a module below `daemon/web/`, named without extension: the built file, or the source without its
- * types if the program runs from its sources.
- */
+/** Browser code below `daemon/web/`, named without extension: built, or the source without its types. */
 export function browserCode(name: string): string {
   const built = join(WEB, `${name}.js`);
   if (existsSync(built)) return readFileSync(built, 'utf8');
@@ -31,10 +28,7 @@ export function makeAsset(type: string, content: string | Buffer): Asset {
   return { type, etag: `W/"${hash}"`, plain, packed: gzipSync(plain, { level: 9 }) };
 }
 
-/**
- * Serves the result of `load`, which is called once, at the first request. `maxAgeSeconds`: how long browsers may use
- * it without revalidation.
- */
+/** Serves what `load` returns at the first request. `maxAgeSeconds`: for how long browsers need not ask again. */
 export function serveAsset(load: () => Asset, maxAgeSeconds: number): RequestHandler {
   let asset: Asset | undefined;
   return (request, response) => {

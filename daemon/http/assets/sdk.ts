@@ -1,7 +1,4 @@
-/**
- * The browser client below `/js`: a module, a classic script that defines a global, and the types. All are made from
- * `daemon/web/sdk/`.
- */
+/** The browser client below `/js`: a module, a classic script, and the types, all from `daemon/web/sdk/`. */
 import { Router } from 'express';
 import { assert } from '../../domain/errors.ts';
 import { notFound, onlyMethods } from '../errors.ts';
@@ -13,10 +10,7 @@ const GLOBAL = 'Countinghouse';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const TYPES = 'application/typescript; charset=utf-8';
 
-/**
- * A module as a classic script: its exports become members of a global, named by the tag's `data-global` (default:
- * Countinghouse), and its address is the tag's.
- */
+/** A module as a classic script: its exports become a global, named by `data-global` (default: Countinghouse). */
 export function classicScript(module: string): string {
   const exported = /^export \{([^}]*)\};\s*$/m.exec(module);
   const own = 'import.meta.url';

@@ -1,6 +1,4 @@
-/**
- * Decides which requests reach the console or the till's listener: by address, origin and form, before the session is checked.
- */
+/** Decides which requests reach the console or the till: by address, origin and form, before the session. */
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';

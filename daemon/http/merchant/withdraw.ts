@@ -1,7 +1,4 @@
-/**
- * Withdraw, Get withdrawal and Refund invoice. Every error is `{"message": …, "status": "error"}`; every refused
- * request is a 400 of that shape.
- */
+/** Withdraw, Get withdrawal and Refund invoice. Every error is `{"message": …, "status": "error"}`, a refusal a 400. */
 
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';

@@ -1,7 +1,4 @@
-/**
- * `/metrics` for Prometheus, only on 127.0.0.1, because its content is for the operator. New numbers are collected at
- * most once a second.
- */
+/** `/metrics` for Prometheus, only on 127.0.0.1: it is for the operator. Collected at most once a second. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { App } from '../../app/app.ts';

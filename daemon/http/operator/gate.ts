@@ -34,9 +34,7 @@ export class Gate {
   readonly #token: Buffer;
   readonly #file: OperatorFile;
 
-  /**
-   * `port`: on loopback; null on a unix socket, which browsers cannot reach. `file`: where callers find the address.
-   */
+  /** `port`: on loopback; null on a unix socket, which browsers cannot reach. `file`: has the address for callers. */
   constructor(port: number | null, file: OperatorFile) {
     this.#file = file;
     this.#hosts = new Set(
