@@ -90,7 +90,6 @@ type DaemonOptions = {
 };
 
 export type Daemon = {
-  /** The address of the service. */
   url: string;
   dataDir: string;
   /** The keys of the sandbox business until they were shown. */
@@ -370,7 +369,6 @@ function onDemand(context: Context): Consoles {
   };
 }
 
-/** Starts the workers. */
 async function work({ app, sandbox, timetable, instance }: Parts, cleanup: Cleanup): Promise<void> {
   const loops = new SyncLoops(as(app, 'chains'));
   app.wake.on({ chain: (key) => loops.wake(key) });

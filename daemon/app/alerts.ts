@@ -133,7 +133,6 @@ export function endIn(app: App, tx: Tx, kind: AlertKind, subject: string): void 
   if (tx.get(openAlertOf, { kind, subject })) tx.run(closeAlertsOf, { kind, subject, seen_at: app.now() });
 }
 
-/** Stores the alerts that wait in memory. */
 export async function storeWaitingAlerts(app: App): Promise<void> {
   const waiting = app.unstored.all();
   if (waiting.length === 0 || app.store.health().trouble !== null) return;

@@ -32,7 +32,6 @@ export type App = {
   readonly ignored: IgnoredFields;
   /** Derives addresses beside the event loop; absent: they are derived in it. */
   readonly addressThread?: AddressThread | undefined;
-  /** The signer process. */
   readonly signer: Signer;
   readonly gas: GasPort;
   readonly forwarding: ForwardingPort;

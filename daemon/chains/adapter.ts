@@ -29,7 +29,6 @@ export interface WatchList {
   isOurCoin(outpoint: string): boolean;
 }
 
-/** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
 
 /** The meaning of a credit's id, and the block in which it is. */
@@ -168,7 +167,6 @@ export interface ChainAdapter {
 
   health(): SourceHealth;
 
-  /** The servers of the source, if it has several. */
   servers?(): SourceServer[];
 
   /** True if spends of ours are seen by key images, which only the signer can compute. */
@@ -202,7 +200,6 @@ export type WatchedAccount = { key: AccountKey; receiving: number; change: numbe
 /** An output in a block that no block spends. */
 export type HeldCoin = { outpoint: string; units: bigint; height: number };
 
-/** The coins that a source has for some accounts, as of one block. */
 export type Holdings = {
   /** The block as of which coins are reported. */
   tip: BlockId;

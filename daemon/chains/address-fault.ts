@@ -21,7 +21,6 @@ const BASE58 = /^(?:[1-9A-HJ-NP-Za-km-z]{26,35}|[1-9A-HJ-NP-Za-km-z]{95}|[1-9A-H
 const BASE58_BYTES = 25;
 const BASE58_CHARS_MAX = 35;
 
-/** The prefixes of bech32 addresses. */
 const PREFIXES: ReadonlySet<string> = new Set(
   Object.values(UTXO_PARAMS).flatMap((networks) =>
     Object.values(networks).flatMap(({ address }) => ('hrp' in address ? [address.hrp] : [])),

@@ -38,7 +38,6 @@ import {
 import { type Endpoint, Endpoints, Malformed, Undecided } from './endpoints.ts';
 import { Poller } from './poller.ts';
 
-/** An endpoint that serves headers. */
 interface HeaderEndpoint<H extends LinkedHeader> extends Endpoint, HeaderSource<H> {
   /** Whether it reports that it lacks blocks; absent where endpoints do not report that. */
   readonly isBehind?: boolean;
@@ -86,7 +85,6 @@ export type StepStart<H> = {
   pending: readonly StoredCoin[];
 };
 
-/** The result of a step. */
 export type StepRead<E> = {
   checkpoint: Checkpoint;
   told: Report<E>[];

@@ -61,7 +61,6 @@ export class Endpoints<E extends Endpoint> {
     this.#asked = first;
   }
 
-  /** The one that was asked last. */
   get asked(): E {
     return this.#asked.endpoint;
   }

@@ -57,7 +57,6 @@ const STARTING = -28;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A client for one node. */
 export class Rpc {
   /** The node's address, without credentials. */
   readonly source: string;

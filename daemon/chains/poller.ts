@@ -46,7 +46,6 @@ export class Poller {
     }
   }
 
-  /** Begins to poll, once. */
   start(): void {
     if (!this.#stopped.signal.aborted) this.#loop ??= this.#run(this.#stopped.signal);
   }

@@ -1,7 +1,6 @@
 /** Divides long work into short turns of the event loop, because the same thread answers payers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** The maximum time of one turn. */
 const SLICE_MS = 4;
 
 /** Undefined while the turn lasts; then a promise to await, after which a new turn starts. */
@@ -10,7 +9,6 @@ export type Pause = () => Promise<void> | undefined;
 /** Work of any length. At each `null` the caller may let the event loop run other work. */
 export type Steps<T> = Generator<null, T, undefined>;
 
-/** Takes all steps in one turn. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

@@ -4,7 +4,6 @@ import { type Io, written } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import { type GlobalOptions, Session } from './session.ts';
 
-/** The argument that names a business. */
 export const BUSINESS = ['<business>', 'number, UUID or name of the business'] as const;
 
 export type Work<O> = (session: Session, options: O, ...names: string[]) => Promise<void>;

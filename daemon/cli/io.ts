@@ -43,7 +43,6 @@ export class Failure extends Error {
   }
 }
 
-/** The failure of a command whose arguments are wrong. */
 export const usage = (message: string): Failure => new Failure(message, EXIT.usage, 'usage');
 
 /** Ends a command with `EXIT.failed` when its own output says what is wrong, or nobody reads it any more. */

@@ -34,7 +34,6 @@ function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '');
 }
 
-/** Attaches commands to the program. */
 type Group = (root: Command, io: Io) => void;
 
 const invoiceGroup = async (): Promise<Group> => {

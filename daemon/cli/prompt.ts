@@ -11,7 +11,6 @@ const ESCAPE = '\u001b';
 /** Input typed before its question was asked. */
 const typedAhead = new WeakMap<object, string>();
 
-/** Whether the input is a terminal. */
 export function canAsk(io: Io): boolean {
   return io.stdin.isTTY === true && io.stderr.isTTY === true;
 }

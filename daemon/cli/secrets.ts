@@ -9,7 +9,6 @@ import type { Session } from './session.ts';
 /** `passphrase`: it was asked for before, in the same command. */
 export type PassphraseOption = { passphraseFile?: string; passphrase?: string };
 
-/** Adds `--passphrase-file` to a command. */
 export const withPassphrase = (command: Command): Command =>
   command.option(
     '--passphrase-file <file>',

@@ -102,7 +102,6 @@ export class Session {
     this.io.stdout.write(this.json ? jsonLine(inEnglish(result)) : text());
   }
 
-  /** Prints a note on stderr. */
   note(text: string): void {
     this.io.stderr.write(`${text}\n`);
   }

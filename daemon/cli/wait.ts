@@ -10,7 +10,6 @@ const LOOK_MS = 1_000;
 
 export type WaitOptions = { wait?: number };
 
-/** Adds `--wait SECONDS` to a command. */
 export function waits(command: Command, seconds: number): Command {
   // `toLocaleString` would load the rules of all languages, at the start of every command
   const shown = `${seconds}`.replace(/\B(?=(?:\d{3})+$)/g, ',');

@@ -277,7 +277,6 @@ function printReplaced(
   session.print({ withdrawal: withdrawals[0], outcome }, () => `${outcomeText(what, outcome)}${more}\n`);
 }
 
-/** The state of a transaction, if it is known. */
 function outcomeText(what: string, outcome: Result<'withdrawal.approve'>['outcome']): string {
   if (outcome?.sent) return `${what} is sent.`;
   return outcome?.problem ? `${what} is not sent: ${textOf(outcome.problem)}` : `${what} is not sent yet.`;

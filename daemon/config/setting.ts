@@ -178,7 +178,6 @@ type UrlRules = { login?: boolean; path?: RegExp };
 
 const showUrl = (value: string | null): string => (value === null ? 'null' : JSON.stringify(hideCredentials(value)));
 
-/** One http(s) URL. */
 export function secretUrl(takes: string, { login = false, path = /^/ }: UrlRules = {}): Setting<string | null> {
   const schema = () =>
     text().refine((value) => {
@@ -191,7 +190,6 @@ export function secretUrl(takes: string, { login = false, path = /^/ }: UrlRules
 
 const HIDDEN_TEXT = (value: string | null): string => (value === null ? 'null' : '"***"');
 
-/** A text that is shown to nobody. */
 export function secretText(takes: string): Setting<string | null> {
   const schema = () => text().regex(/^[\x21-\x7e]+$/);
   return new Setting<string | null>({ schema, takes, fallback: null, show: HIDDEN_TEXT, secret: true });
@@ -225,14 +223,12 @@ export function smtpUrl(): Setting<string | null> {
 
 const mailbox = () => z.email().max(TEXT_CHARS_MAX);
 
-/** Addresses for e-mail. */
 export function emails(): Setting<readonly string[]> {
   const schema = () => z.array(mailbox()).max(LIST_ITEMS_MAX);
   const takes = 'a list of addresses such as ["me@example.com"]';
   return new Setting<readonly string[]>({ schema, takes, fallback: [], fromText: listFromText });
 }
 
-/** One address for e-mail. */
 export function email(): Setting<string | null> {
   return new Setting<string | null>({
     schema: mailbox,

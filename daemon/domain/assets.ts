@@ -113,7 +113,6 @@ export function findAsset(symbol: string): Asset | undefined {
   return bySymbol.get(symbol);
 }
 
-/** The asset with an id that exists. */
 export function assetOf(id: AssetId): Asset {
   const asset = bySymbol.get(id);
   assert(asset, `no asset ${id}`);

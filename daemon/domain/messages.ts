@@ -474,7 +474,6 @@ type ValuesOf<C extends MessageCode> = { readonly [name in Slot<(typeof MESSAGES
 /** Of a code without a sentence here: its English words, as whoever made them wrote them. */
 const WORDS = 'text';
 
-/** A value in English. */
 export function textOf(value: Value): string {
   if (typeof value !== 'object') return `${value}`;
   const { code, values } = value;
@@ -505,7 +504,6 @@ export function inEnglish(answer: unknown): unknown {
 const isMessage = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && Object.keys(value).sort().join() === 'code,values';
 
-/** The same for what may be absent. */
 export const textIn = (value: Value | null): string | null => (value === null ? null : textOf(value));
 
 /** A text without a code as a message. */
@@ -541,10 +539,8 @@ function causeIn(name: string, value: Value): string[] {
   return [name, typeof value === 'object' ? causeOf(value) : `${value}`];
 }
 
-/** The values of a message, if it has any. */
 export type ValuesFor<C extends MessageCode> = Slot<(typeof MESSAGES)[C]> extends never ? [] : [ValuesOf<C>];
 
-/** A message with its values. */
 export function message<C extends MessageCode>(code: C, ...[values]: ValuesFor<C>): Message {
   return { code, values: values ?? {} };
 }

@@ -125,7 +125,6 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'store.newer': { exit: 3 },
 };
 
-/** How the doors answer a rejection. */
 export function answersTo(code: RejectCode): Answers {
   const operator = code.endsWith('.not_found') ? 404 : code.endsWith('.too_many') ? 409 : OTHERWISE.operator;
   return { ...OTHERWISE, operator, ...ANSWERS[code] };

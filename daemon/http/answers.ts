@@ -205,7 +205,6 @@ const ANSWERS = {
   RatesByCrypto: z.record(text, z.object({ usd: number, eur: number, gbp: number }).partial()),
 };
 
-/** The result type of a presenter. */
 export type Answer<Name extends keyof typeof ANSWERS> = z.output<(typeof ANSWERS)[Name]>;
 
 /** The schemas of all answers, by name; one within another is a reference. */

@@ -12,7 +12,6 @@ const BODIES: Record<RejectForm, (error: Rejected) => Record<string, unknown>> =
   errors: ({ message, field }) => ({ message, errors: { [field ?? 'body']: [message] } }),
 };
 
-/** Status and body for a rejection. */
 function presentRejected(error: Rejected): Refusal {
   const [status, form] = answersTo(error.code).api;
   return { status, body: BODIES[form](error) };

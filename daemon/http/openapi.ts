@@ -93,7 +93,6 @@ const inPath = (name: string, description: string, pattern?: string): Json => ({
   schema: pattern === undefined ? { type: 'string' } : { type: 'string', pattern },
 });
 
-/** The parameters of a query, from its schema. */
 function queryOf(query: z.ZodType): Json[] {
   const { properties } = fromZod(query) as { properties: Record<string, Json> };
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
@@ -348,7 +347,6 @@ function tagOf(path: string): string {
 
 const METHODS = ['get', 'post', 'delete'];
 
-/** The paths with a tag on each operation. */
 const tagged = (paths: Record<string, Json>): Record<string, Json> =>
   Object.fromEntries(
     Object.entries(paths).map(([path, item]) => [

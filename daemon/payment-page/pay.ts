@@ -51,7 +51,6 @@ function copyButton(text: string, label: string, { words }: Locale): Html {
   return html`<button type="button" class="copy" data-copy="${text}" aria-label="${label}"><span class="idle">${words.copy}</span><span class="done" aria-hidden="true">✓ ${words.copied}</span></button>`;
 }
 
-/** The amount to send in fiat, and its rate. */
 function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale): Html {
   const { asset } = state.funds;
   const rest = fiatFor(state.remaining, asset, state.rate);

@@ -34,7 +34,6 @@ export function renderPage(model: PageModel, locale: Locale, nonce: string): str
 
 type Frame = { title: string; root: string; nonce: string; head: Part; attributes: Part; body: Html };
 
-/** The frame of every page. */
 export function frame({ title, root, nonce, head, attributes, body }: Frame, { language, direction }: Locale): Html {
   return html`<!doctype html>
 <html lang="${language}" dir="${direction}">
@@ -88,19 +87,16 @@ export function linkHead(page: Pick<InvoicePage, 'business' | 'root'>, nonce: st
 ${styleOf(page, nonce)}`;
 }
 
-/** The style rules for an accent colour, light and dark. */
 export function accentStyle(accent: string): string {
   const { light, dark } = accentOn(accent);
   const rule = ({ fill, ink, text }: Accent): string => `:root{--fill:${fill};--fill-ink:${ink};--main:${text}}`;
   return `${rule(light)}@media (prefers-color-scheme:dark){${rule(dark)}}`;
 }
 
-/** The merchant's colour. */
 function styleOf({ business: { accent } }: Pick<InvoicePage, 'business'>, nonce: string): Part {
   return accent === null ? null : html`<style nonce="${nonce}">${accentStyle(accent)}</style>\n`;
 }
 
-/** The merchant's picture. */
 export function logoOf({ root, business: { logo } }: Pick<InvoicePage, 'root' | 'business'>): Part {
   return logo === null ? null : html`<img class="logo" src="${root}logo/${logo}" alt="" height="40">\n`;
 }
@@ -173,13 +169,11 @@ function sayOf(model: InvoicePage, { words, tag }: Locale): string {
   return told.join('. ').replaceAll('!.', '!');
 }
 
-/** Says that the money is not real. */
 export function banner({ network }: Pick<InvoicePage, 'network'>, { words }: Locale): Part {
   if (network === 'mainnet') return null;
   return html`<aside class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</aside>\n`;
 }
 
-/** The merchant and the amount. */
 function summary(model: InvoicePage, { words, tag }: Locale): Html {
   const { business, amount, currency } = model;
   return html`<header class="summary">
@@ -227,7 +221,6 @@ function content(model: InvoicePage, locale: Locale): Html {
 ${notices(model, locale)}${body(model, state, locale)}`;
 }
 
-/** Instructions for the current state. */
 function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, locale: Locale): Html {
   switch (state.is) {
     case 'waiting':

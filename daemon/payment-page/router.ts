@@ -241,7 +241,6 @@ async function askMail(app: App, slug: string, request: Request): Promise<Notice
   }
 }
 
-/** Every error as a page. */
 function problemHandler(app: App): ErrorRequestHandler {
   return async (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);

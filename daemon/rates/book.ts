@@ -88,7 +88,6 @@ export class RateBook {
   readonly #fixed: FixedRates;
   readonly #history: RateHistory | undefined;
   readonly #timeline: RateTimeline;
-  /** The clocks of the rate sources. */
   readonly otherClocks = new OtherClocks();
   readonly #recorded = new Map<string, Recorded>();
   readonly #held: Record<RateTable, Map<string, Price>> = { usd: new Map(), fiat: new Map() };

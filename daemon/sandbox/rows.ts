@@ -185,7 +185,6 @@ export class SandboxWriter extends SandboxReader {
     this.#tx.run(WRITE.setPruned, { chain, height });
   }
 
-  /** Counts the sequence up and returns it. */
   nextSequence(chain: ChainId): number {
     this.#tx.run(WRITE.countUp, { chain });
     return this.chain(chain)?.sequence ?? 0;

@@ -64,7 +64,6 @@ export interface Sandbox {
    * `accept.ts` and `simulated.ts`.
    */
   broadcast(chain: ChainId, raw: Uint8Array): Promise<{ txid: string }>;
-  /** Starts the block timer. */
   start(): void;
   /** Stops the block timer and waits for the block under way. */
   close(): Promise<void>;

@@ -85,7 +85,6 @@ function chosen(coins: readonly Coin[], requiredInputs: readonly string[], need:
 
 const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
 
-/** The transaction of a plan, as it is broadcast. */
 export function simulatedSpend(plan: SandboxPlan): SignedSpend {
   const outputs = plan.outputs.map(({ address, units }) => ({ address, asset: plan.asset, units }));
   const raw = simulatedRaw(

@@ -78,7 +78,6 @@ export class Checkpoints {
     this.#fold('beside');
   }
 
-  /** Ends the thread. */
   async stop(): Promise<void> {
     if (this.#idle) clearTimeout(this.#idle);
     const worker = this.#worker;

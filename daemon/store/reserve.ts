@@ -40,7 +40,6 @@ export class Reserve {
     return false;
   }
 
-  /** Deletes the file. */
   giveUp(): void {
     rmSync(this.#file, { force: true });
   }

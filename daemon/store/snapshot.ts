@@ -247,7 +247,6 @@ export function copyProblems(source: Source): string[] {
   }
 }
 
-/** One row of each table. */
 function readEachTable(db: Database.Database): void {
   const tables = db.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).pluck().all() as string[];
   for (const name of tables) db.prepare(`SELECT * FROM "${name}" LIMIT 1`).get();

@@ -52,7 +52,6 @@ class OncePlanned extends SqliteQueryCompiler {
   }
 }
 
-/** The query builder of all statements. */
 export const sqlite = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),

@@ -27,7 +27,6 @@ export class ClosingMailWorker {
     timetable.every('closing-mail', EVERY_MS, () => this.work());
   }
 
-  /** Sends what is due. */
   work(): Promise<void> {
     this.#working = this.#working.catch(() => undefined).then(() => this.#work());
     return this.#working;

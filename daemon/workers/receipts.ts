@@ -30,7 +30,6 @@ export class ReceiptWorker {
     if (sendsReceipts(this.#app)) timetable.every('receipts', EVERY_MS, () => this.work());
   }
 
-  /** Sends what is due. */
   async work(): Promise<void> {
     const { store, config, log } = this.#app;
     const { smtp: server, emailFrom: from } = config.alerts;

@@ -96,7 +96,6 @@ export class Timetable {
     this.tick();
   }
 
-  /** Starts the due jobs. */
   tick(): void {
     if (this.#stopped) return;
     this.#noticeStep();

@@ -159,7 +159,6 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
   });
 }
 
-/** The ready addresses of an account. */
 export function ready(app: App, account: Account): number {
   return app.store.get(poolSize, { account_id: account.id })?.ready ?? 0;
 }

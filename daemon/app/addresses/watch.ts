@@ -66,10 +66,8 @@ export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<De
   return id === undefined ? undefined : reader.get(targetById, { id });
 }
 
-/** The columns of an address of ours. */
 export type OwnAddressRow = Pick<TargetRow, 'id' | 'address' | 'script' | 'branch' | 'idx'>;
 
-/** An address of ours for planning. */
 export function ownAddressOf({ address, script, branch, idx }: OwnAddressRow): Omit<AddressFunds, 'units'> {
   return { address, script, branch: branch as Branch, index: idx };
 }

@@ -89,14 +89,12 @@ async function* packed(files: readonly { name: string; path: string }[]): AsyncG
   yield Buffer.alloc(2 * BLOCK_BYTES);
 }
 
-/** The compressed content with these files. */
 export function pack(files: readonly { name: string; path: string }[]): AsyncIterable<Buffer> {
   return Readable.from(packed(files)).pipe(createZstdCompress());
 }
 
 const damaged = (): Rejected => new Rejected('backup.damaged', 'The content of this backup is damaged');
 
-/** The destination of one file. */
 export type Sink = { write(bytes: Uint8Array): Promise<void>; end(): Promise<void> };
 
 /** Writes files into a folder, which is created. */
@@ -134,7 +132,6 @@ export async function unpack(
   return names;
 }
 
-/** The next entry; null at the end. */
 async function nextEntry(reader: ByteReader): Promise<Entry | null> {
   const block = await reader.take(BLOCK_BYTES);
   if (block.length === 0) return null;
@@ -156,7 +153,6 @@ function formerEntry(reader: ByteReader, block: Buffer): Entry {
   }
 }
 
-/** Writes one file to its sink. */
 async function giveFile(reader: ByteReader, sink: Sink, { size, sha256 }: Entry): Promise<void> {
   const digest = createHash('sha256');
   let missing = size;

@@ -27,7 +27,6 @@ const { dataDir, file } = Job.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(dataDir, VAULT_FOLDER);
 const pair = sealPair();
 
-/** A line of output. */
 export type DrillLine =
   | { seal_key: string }
   | { opened: true }

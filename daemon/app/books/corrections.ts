@@ -48,7 +48,6 @@ export function noteCorrections(app: App, tx: Tx, { key }: ChainRuntime, correct
   );
 }
 
-/** The newest corrections of a chain. */
 export function correctionsOf(app: App, chain_key: string): ShownCorrection[] {
   return app.store.all(newestCorrections, { chain_key, limit: SHOWN_MAX }).map((row) => ({
     at: row.at,

@@ -41,7 +41,6 @@ const RIVAL_CREDITS_MAX = 2 * OUTPUTS_PER_UNCONFIRMED_MAX;
 
 type Quote = Pick<PaymentRow, 'quote_issued_at' | 'quote_ends_at'>;
 
-/** The context of one step. */
 export type Step = {
   app: App;
   chain: ChainRuntime;

@@ -284,7 +284,6 @@ class Facts {
     return this.facts.targets === null || this.facts.targets.has(targetId);
   }
 
-  /** Edits credits and writes them. */
   inBook(tx: Tx, tipHeight: number, edit: (credits: CreditBook) => void): void {
     const tip = { height: tipHeight, finalized: this.update.finalized ?? null };
     const credits = new CreditBook(this.app, this.chain, tip, tx, this.entries);

@@ -209,7 +209,6 @@ export function cancelForgotten(app: App, tx: Tx): number {
   return rows.length;
 }
 
-/** The asset of an invoice with a fixed crypto. */
 export function fixedAsset(invoice: InvoiceRow): Asset | null {
   return invoice.crypto === 'ALL' ? null : (findAsset(invoice.crypto) ?? null);
 }

@@ -85,7 +85,6 @@ export function quotedAt(
   return { asset: left.asset, quote_issued_at: left.left_at + 1, quote_ends_at: left.left_at };
 }
 
-/** The address and the quote of a payment's next coin. */
 export type NextTarget = PaymentTarget &
   Pick<
     PaymentRow,

@@ -199,7 +199,6 @@ export function requestPayment(
   return payment;
 }
 
-/** How often the payer of an invoice may choose another coin. */
 export const COIN_CHANGES_PER_INVOICE_MAX = 5;
 
 /** Whether the payer may choose another coin: no payment was seen, and the invoice does not fix the coin. */

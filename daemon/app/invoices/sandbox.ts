@@ -52,7 +52,6 @@ export class SandboxControls {
     return this.pay(business, invoiceName);
   }
 
-  /** Mines blocks on the chain that carries a crypto. */
   mine(business: Business, symbol: string, blocks: number): Promise<{ height: number }> {
     return this.#sandbox.mine(this.#chainOf(business, symbol), blocks);
   }

@@ -77,7 +77,6 @@ function numberOf(text: string): number {
   return number;
 }
 
-/** The slugs of one database. */
 export class Slugs {
   /** 32 hexadecimal digits. */
   readonly key: string;

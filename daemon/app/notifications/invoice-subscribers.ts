@@ -40,7 +40,6 @@ export class InvoiceSubscribers {
     for (const watcher of this.#subscribers.get(invoiceId) ?? []) watcher.changed();
   }
 
-  /** Ends all subscriptions. */
   close(): void {
     for (const watcher of [...this.#subscribers.values()].flatMap((watchers) => [...watchers])) watcher.ended();
   }

@@ -57,7 +57,6 @@ export class OperatorEvents {
     }
   }
 
-  /** Ends all waits. */
   close(): void {
     this.#closed = true;
     for (const wake of this.#waiting) wake();

@@ -74,7 +74,6 @@ const newSecret = (): string => SECRET_PREFIX + randomBytes(SECRET_BYTES).toStri
 
 const typesOf = (row: EndpointRow): readonly string[] => row.types;
 
-/** Whether an endpoint receives a type. */
 const takes = (row: EndpointRow, type: string): boolean => typesOf(row).length === 0 || typesOf(row).includes(type);
 
 /** Stores an event, and a delivery for every endpoint of the business that receives its type. */

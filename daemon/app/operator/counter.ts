@@ -42,7 +42,6 @@ export function makeByHand(app: App, tx: Tx, business: Business, sale: ByHand): 
   return createInvoice(app, business, { ...sale, ...rest, amount: scaled }, tx);
 }
 
-/** The coins of a business, and whether payers are offered them now. */
 export function coinsOf(app: App, business: Business): { asset: Asset; ready: boolean }[] {
   return business.enabled.map((asset) => {
     const chain = app.chains.find(`${business.network}:${asset.chain}`);
@@ -51,7 +50,6 @@ export function coinsOf(app: App, business: Business): { asset: Asset; ready: bo
   });
 }
 
-/** The latest sales of the counter. */
 export async function salesOf(app: App, business: Business): Promise<InvoiceView[]> {
   const filter = { business, status: null, orderId: null, limit: SALES_AMONG, before: null };
   const { lines } = await listInvoices(app, filter);

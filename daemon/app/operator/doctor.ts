@@ -134,7 +134,6 @@ function disk(app: App): Finding[] {
   return [left < FULL_DAYS_MIN ? warning('disk', text, message('advice.maintenance')) : ok('disk', text)];
 }
 
-/** The write-ahead log. */
 function log(app: App): Finding[] {
   const stuck = stuckLog(app);
   return stuck === null ? [] : [problem('disk', message('doctor.log', { state: stuck.state }), stuck.advice)];

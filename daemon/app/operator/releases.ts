@@ -180,7 +180,6 @@ export class Releases {
     await this.#change((stored) => ({ ...stored, told: security.version }));
   }
 
-  /** For the doctor. */
   findings(): Finding[] {
     const { security, wanted, feed } = this.state();
     const found = { subject: 'release', level: 'ok', advice: null } as const;

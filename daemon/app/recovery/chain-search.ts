@@ -51,7 +51,6 @@ const fixedChange = ({ branch }: Row): IndexRange[] => (branch === 1 ? [{ from: 
 
 const sizeOf = (ranges: readonly IndexRange[]): number => ranges.reduce((sum, { from, to }) => sum + to - from, 0);
 
-/** The first indices of these ranges. */
 function firstOf(ranges: readonly IndexRange[], count: number): IndexRange[] {
   const first: IndexRange[] = [];
   let room = count;

@@ -23,7 +23,6 @@ export type Business = {
   createdAt: number;
   /** In the order of the asset table. */
   enabled: readonly Asset[];
-  /** The appearance for payers. */
   brand: Brand;
 };
 

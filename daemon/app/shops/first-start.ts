@@ -37,7 +37,6 @@ export async function firstStart(app: App, accounts: () => Accounts): Promise<Fi
   return keys;
 }
 
-/** Records that the keys were shown. */
 export async function acknowledgeKeys(app: App): Promise<void> {
   if (!app.store.get(settingOf, { key: UNSEEN })) return;
   await app.store.write((tx) => tx.run(dropSetting, { key: UNSEEN }));

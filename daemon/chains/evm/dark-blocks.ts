@@ -15,7 +15,6 @@ const BLOCKS_MAX = MS_PER_HOUR / BLOCK_MS.BSC;
 /** Blocks that are asked for together, each with all its transactions. */
 const PAGE = 20;
 
-/** A transaction in its block. */
 export type OwnSending = Sending & { block: BlockId };
 
 type Parts = {

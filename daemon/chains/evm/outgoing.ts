@@ -18,7 +18,6 @@ import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
 /** A transaction in a block as an endpoint has it, and an address of ours that it took something from. */
 export type Outgoing = { target: ListedScript; receipt: Receipt; sending: Sending };
 
-/** Payments that left. */
 export type Outflow = { spends: SpendSeen[]; debits: Debit[] };
 
 export const txidOf = (debitId: string): string => debitId.slice(0, debitId.indexOf(':'));

@@ -57,7 +57,6 @@ export type Incoming = { log: Log; token: Token; targetId: number; moved: boolea
 /** An event by which tokens left an address of ours, not yet checked. */
 export type LeavingLog = { log: Log; from: ListedScript };
 
-/** Events of a step. */
 export type TransferLogs = { incoming: Incoming[]; outgoing: LeavingLog[] };
 
 export const nothingFound = (): TransferLogs => ({ incoming: [], outgoing: [] });

@@ -60,7 +60,6 @@ export function addressAt(
   return { script, address };
 }
 
-/** RIPEMD-160 of SHA-256. */
 export const hash160 = (data: Uint8Array): Buffer => createHash('ripemd160').update(sha256(data)).digest();
 
 /** The script that pays a compressed public key, by its form. */

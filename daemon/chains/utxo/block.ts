@@ -145,7 +145,6 @@ function readOutput(reader: Reader, chain: UtxoChain): ParsedOutput {
   return { units, script: prefix > 0 ? field.subarray(prefix) : field, token: prefix > 0 };
 }
 
-/** Items that are read in one step. */
 const ITEMS_PER_STEP = 256;
 
 function* many<T>(count: number, read: () => T): Steps<T[]> {

@@ -89,7 +89,6 @@ class Thread {
     this.#worker.on('exit', lost);
   }
 
-  /** How many tasks it has. */
   get count(): number {
     return this.#waiting.size;
   }

@@ -23,7 +23,6 @@ export function callerOf(response: Response): Business {
   return response.locals.business as Business;
 }
 
-/** Whether the request's key has a scope. */
 export const hasScope = (response: Response, scope: Scope): boolean =>
   (response.locals.scopes as Caller['scopes']).has(scope);
 

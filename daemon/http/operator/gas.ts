@@ -142,7 +142,6 @@ async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['des
   };
 }
 
-/** The money at former tanks. */
 function formerJson(
   movable: readonly Find[],
   blocked: readonly Blocked[],

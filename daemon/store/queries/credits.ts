@@ -162,7 +162,6 @@ export const creditUnderWay = matching(
 /** A page, by id, of the credits of a chain that further blocks can change. */
 export const unsettledCredits = page('credit', ['chain_key'], { settled: false, gone: false });
 
-/** A page, by id, of the credits that are in no block. */
 export const unconfirmedCredits = page('credit', ['chain_key'], { block_hash: null, gone: false });
 
 /** A page, by id, of the credits without a value in dollars. */
@@ -179,7 +178,6 @@ export const unvaluedCredits = statement((p: { chain_key: string; after: number;
     .limit(p.limit),
 );
 
-/** A page, by id, of the credits in a block. */
 export const creditsInBlock = page('credit', ['block_hash']);
 
 /** A page, by id, of the coins of ours that a block spends. */

@@ -22,7 +22,6 @@ export const setTank = statement((p: { id: number; tank: number }) =>
     .where('tank', '=', sql<number>`${p.tank} - 1`),
 );
 
-/** The plans of a chain that are not over. */
 export const openGasPlans = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('gas_plan')

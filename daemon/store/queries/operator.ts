@@ -8,7 +8,6 @@ import { invoiceOfTarget } from './ready.ts';
 /** A state of an invoice that was decided: each business has those in an index. */
 type DecidedStatus = Exclude<InvoiceStatus, 'unpaid'>;
 
-/** The number of the newest invoice. */
 export const newestInvoiceId = statement((_: Record<never, never>) =>
   sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
 );
@@ -45,7 +44,6 @@ export const invoicesBetween = statement(
       .limit(p.limit),
 );
 
-/** The newest deposits to an address. */
 export const newestCreditsOf = newest('credit', ['target_id']);
 
 export const newestAttemptsOf = newest('webhook_attempt', ['webhook_id']);
@@ -216,5 +214,4 @@ export const newestCredit = statement((_: Record<never, never>) =>
   sqlite.selectFrom('credit').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/** The item of the inbox that a deposit is. */
 export const inboxOfCredit = find('inbox', 'credit_id');

@@ -89,12 +89,10 @@ export const suspendPolicy = update('policy', [{ mode: 'manual' }], 'business_id
 /** The height of each chain in the backup. */
 export const chainStates = matching('chain_state', [], {}, ['chain_key', 'checkpoint']);
 
-/** The newest withdrawal in the backup. */
 export const lastWithdrawal = statement((_: Nothing) =>
   sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/** The newest version of a payment. */
 export const lastVersion = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select('id').orderBy('id', 'desc').limit(1),
 );

@@ -103,7 +103,6 @@ export const updateDelivery = update(
   'id',
 );
 
-/** The log of deliveries, newest first. */
 export const deliveriesBelow = statement((p: { id: number; limit: number }) =>
   sqlite
     .selectFrom('event_delivery')
@@ -115,7 +114,6 @@ export const deliveriesBelow = statement((p: { id: number; limit: number }) =>
     .limit(p.limit),
 );
 
-/** The oldest events that were created before a time. */
 export const oldEvents = statement((p: { before: number; limit: number }) =>
   sqlite.selectFrom('shop_event').select('id').where('created_at', '<', p.before).orderBy('created_at').limit(p.limit),
 );

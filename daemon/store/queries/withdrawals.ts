@@ -148,7 +148,6 @@ export const refundedOf = oldest('withdrawal', ['invoice_id'], { state: 'complet
   'chain_key',
 ]);
 
-/** The newest refunds of an invoice, in any state. */
 export const newestRefundsOf = newest('withdrawal', ['invoice_id']);
 
 /** Withdrawals that reserve a balance of an account, in any asset: open ones without a transaction. */
@@ -406,7 +405,6 @@ export const payoutsOf = statement((p: { version_id: number }) =>
   sqlite.selectFrom('spend_payout').selectAll().where('version_id', '=', p.version_id).orderBy('withdrawal_id'),
 );
 
-/** The withdrawals that a version pays. */
 export const paidBy = statement((p: { version_id: number }) =>
   sqlite
     .selectFrom('spend_payout')

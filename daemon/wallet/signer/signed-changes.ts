@@ -31,7 +31,6 @@ export class SignedChanges {
   /** By account. */
   readonly #furthest = new Map<string, SignedChange>();
 
-  /** Takes note of a signature. */
   take(account: string, change: Placed): void {
     const placed = this.#placed.get(account);
     if (placed) placed.push(change);

@@ -305,7 +305,6 @@ export function encodeSigned({ fee, size, ...signed }: SignedSpend): z.infer<typ
   return { ...signed, fee: fee.toString(), vsize: size };
 }
 
-/** The inverse of `encodeSigned`. */
 export function decodeSigned({ txid, raw, fee, vsize, ...signed }: z.infer<typeof SignedShape>): SignedSpend {
   const { proof, keyImages } = signed;
   return { txid, raw, fee: BigInt(fee), size: vsize, ...(proof && { proof }), ...(keyImages && { keyImages }) };
@@ -384,7 +383,6 @@ export const encodeImages = ({ outputs, ...request }: ImagesRequest): unknown =>
   outputs: outputs.map(({ units, ...output }) => ({ ...output, units: units.toString() })),
 });
 
-/** The inverse of `encodeImages`. */
 export const decodeImages = ({ outputs, ...request }: z.infer<typeof ImagesShape>): ImagesRequest => ({
   ...request,
   outputs: outputs.map(({ units, ...output }) => ({ ...output, units: BigInt(units) })),
@@ -393,7 +391,6 @@ export const decodeImages = ({ outputs, ...request }: z.infer<typeof ImagesShape
 const hex = (data: Uint8Array): string => hexOf.encode(Uint8Array.from(data));
 const bytes = (text: string): Uint8Array => hexOf.decode(text);
 
-/** The inverse of `encodeOrder`. */
 export function decodeOrder(order: z.infer<typeof OrderShape>): RealOrder {
   if (!('previous' in order)) return { ...order, plan: decodeEvmPlan(order.plan) };
   const read = <T extends { units: string; script: string }>(one: T) => ({

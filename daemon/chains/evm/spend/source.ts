@@ -221,7 +221,6 @@ function ranked(told: readonly bigint[], rank: number): bigint {
 const refused = (why: string): Rejected =>
   new Rejected('spend.refused', `The chain would refuse this transfer: ${why}`);
 
-/** The id of signed bytes. */
 function idOf(raw: string): string {
   assert(raw.startsWith('0x'), 'bytes in hex');
   return `0x${Buffer.from(keccak_256(Buffer.from(raw.slice(2), 'hex'))).toString('hex')}`;

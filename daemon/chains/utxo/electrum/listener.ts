@@ -2,7 +2,6 @@
 export type Listener = {
   /** Something may have changed. */
   wake(): void;
-  /** A line for the log. */
   log(message: string): void;
   /** A fault of this program, not of a server. */
   bug(error: unknown): void;

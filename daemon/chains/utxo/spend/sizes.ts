@@ -36,13 +36,11 @@ const P2PKH_SCRIPT_BYTES = 25;
 const P2SH_SCRIPT_BYTES = 23;
 const P2TR_SCRIPT_BYTES = 34;
 
-/** The size of a compact size. */
 export function countBytes(count: number): number {
   if (count < 0xfd) return 1;
   return count <= 0xffff ? 3 : 5;
 }
 
-/** The size of an output. */
 const outputBytes = (script: Uint8Array): number => 8 + countBytes(script.length) + script.length;
 
 /** The maximum weight of a signed transaction. `spent`: the script of its coins, which all have the form of one account. */

@@ -36,7 +36,6 @@ export class HeaderFile {
     }
   }
 
-  /** How many headers it holds. */
   get count(): number {
     return this.#count;
   }

@@ -12,7 +12,6 @@ export type Header = {
   bits: number;
 };
 
-/** A request for `count` headers from `from` upwards. */
 export type HeaderRange = { from: number; count: number };
 
 /** The result of connecting a run of headers. */

@@ -25,7 +25,6 @@ import type { Script, Scripts } from './scripts.ts';
 import { SpendCheck } from './spends.ts';
 import type { UnstoredTransaction, UnstoredTransactions } from './unstored.ts';
 
-/** Concurrent fetches for one history. */
 const FETCHED_AT_ONCE = 8;
 /** The largest unconfirmed transaction that nodes relay, in bytes. A larger one is read once it is in a block. */
 const UNCONFIRMED_BYTES_MAX = 400_000;

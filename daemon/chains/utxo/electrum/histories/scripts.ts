@@ -156,7 +156,6 @@ export class Scripts {
     }
   }
 
-  /** Gives a listed script the next rank. */
   #enlist(listed: ListedScript): void {
     if (this.#byId.get(listed.id)?.listed === this.#refreshes) return;
     if (this.#nextRank >= this.#max) this.overflown = true;

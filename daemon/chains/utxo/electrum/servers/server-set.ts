@@ -69,7 +69,6 @@ export class ServerSet {
     for (const server of this.servers) this.#luck.set(server, Math.random() * SPREAD_MS);
   }
 
-  /** Begins to connect, once. */
   start(): void {
     if (this.#timer || this.#closed) return;
     this.#timer = setInterval(() => this.#tend(), TEND_MS);
