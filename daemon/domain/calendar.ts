@@ -163,3 +163,5 @@ export function toIso(at: number): string {
   const fraction = String(1_000 + (ms % 1_000)).slice(1);
   return `${dayText(day)}${TWO[hour]}:${TWO[minute]}:${TWO[seconds % 60]}.${fraction}000Z`;
 }
+
+export const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));

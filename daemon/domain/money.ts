@@ -110,4 +110,5 @@ export function exactDecimal(source: string, decimals: number): bigint | null {
 }
 
 export const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+export const sumOf = (parts: readonly { units: bigint }[]): bigint => parts.reduce((sum, { units }) => sum + units, 0n);
 export const maxOf = (a: bigint, b: bigint): bigint => (a > b ? a : b);

@@ -5,6 +5,7 @@
  */
 import type { UtxoChain } from '../chains/utxo/params.ts';
 import { assert, Rejected } from '../domain/errors.ts';
+import { sumOf } from '../domain/money.ts';
 import { addToMempool, evict, needRoom, tipOfChain, withDescendants } from './consensus.ts';
 import { PREMINED, type SandboxOutput, type SandboxWriter } from './rows.ts';
 import { checkSignatures, decode, isFinal, type SignedTransaction } from './signed.ts';
@@ -22,7 +23,7 @@ export function accept(tx: SandboxWriter, chain: UtxoChain, signed: SignedTransa
     return coin;
   });
   checkSignatures(chain, signed, coins);
-  const fee = sum(coins) - sum(signed.outputs);
+  const fee = sumOf(coins) - sumOf(signed.outputs);
   if (fee < 0n) throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');
   if (!isFinal(signed, tipOfChain(tx, chain).height)) {
     throw new Rejected('broadcast.not_final', 'Its lock time is after the next block');
@@ -48,7 +49,7 @@ function replaceConflicts(tx: SandboxWriter, chain: UtxoChain, coins: SandboxOut
   }
   if (replaced.size > REPLACED_TXS_MAX) throw conflict(`It would replace more than ${REPLACED_TXS_MAX} transactions`);
   if (coins.some(({ transactionId }) => replaced.has(transactionId))) throw conflict('It spends what it would replace');
-  const fees = [...replaced].reduce((total, id) => total + sum(tx.spentBy(id)) - sum(tx.outputsOf(id)), 0n);
+  const fees = [...replaced].reduce((total, id) => total + sumOf(tx.spentBy(id)) - sumOf(tx.outputsOf(id)), 0n);
   if (replaced.size > 0 && fee <= fees) throw conflict(`To replace, it must pay a fee above ${fees}`);
   for (const id of replaced) if (tx.transactionById(id)) evict(tx, chain, id);
   // A premined coin is removed with its spending transaction; the new transaction spends it now.
@@ -58,5 +59,3 @@ function replaceConflicts(tx: SandboxWriter, chain: UtxoChain, coins: SandboxOut
     }
   }
 }
-
-const sum = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((total, { units }) => total + units, 0n);

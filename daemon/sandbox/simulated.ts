@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { insufficient } from '../chains/accounts.ts';
 import { type AssetId, assetOf, type ChainId, findAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
-import { formatUnits } from '../domain/money.ts';
+import { formatUnits, sumOf } from '../domain/money.ts';
 import type { Coin, DecodedSpend, PlannedOutput, SandboxPlan, SignedSpend, SpendRequest } from '../domain/spend.ts';
 import { scriptAt, unitsMax } from './addresses.ts';
 import { addToMempool, hashFor, needRoom } from './consensus.ts';
@@ -53,7 +53,7 @@ export function planSimulated(request: SpendRequest): SandboxPlan {
   const sweeps = payouts.some(({ units }) => units === null);
   const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), fee);
   const inputs = chosen(coins, requiredInputs, sweeps ? null : paid);
-  const left = total(inputs) - paid;
+  const left = sumOf(inputs) - paid;
   if (left < 0n || (sweeps && left === 0n)) throw insufficient(asset, sweeps ? 1n - left : -left);
   const outputs = payouts.map(({ units, ...to }): PlannedOutput => ({ kind: 'payout', ...to, units: units ?? left }));
   if (!sweeps && left > 0n) outputs.push({ kind: 'change', ...change, units: left });
@@ -74,7 +74,7 @@ function chosen(coins: readonly Coin[], requiredInputs: readonly string[], need:
   const others = coins
     .filter(({ outpoint }) => !requiredInputs.includes(outpoint))
     .sort((a, b) => (a.units === b.units ? (a.outpoint < b.outpoint ? -1 : 1) : a.units > b.units ? -1 : 1));
-  let sum = total(inputs);
+  let sum = sumOf(inputs);
   for (const coin of others) {
     if (need !== null && sum >= need && (inputs.length > 0 || need === 0n)) break;
     inputs.push(coin);
@@ -82,8 +82,6 @@ function chosen(coins: readonly Coin[], requiredInputs: readonly string[], need:
   }
   return inputs;
 }
-
-const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
 
 export function simulatedSpend(plan: SandboxPlan): SignedSpend {
   const outputs = plan.outputs.map(({ address, units }) => ({ address, asset: plan.asset, units }));
@@ -151,7 +149,7 @@ export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, 
     }
     return coin;
   });
-  if (total(outputs) > total(coins)) {
+  if (sumOf(outputs) > sumOf(coins)) {
     throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');
   }
   if (coins.some(({ spentBy }) => spentBy !== null)) {

@@ -4,6 +4,7 @@ import { FEE_TERMS } from '../chains/utxo/spend/fees.ts';
 import { decodeTransaction, withoutWitnesses } from '../chains/utxo/spend/transaction.ts';
 import type { ChainId } from '../domain/assets.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
+import { sumOf } from '../domain/money.ts';
 import { sourceDown } from './adapter.ts';
 import { isUtxo } from './addresses.ts';
 import type { SandboxStore, SandboxTransaction } from './rows.ts';
@@ -53,7 +54,7 @@ export class SandboxSpending implements CoinSource {
     const family = new Map<number, SandboxTransaction>([[row.id, row]]);
     for (const member of family.values()) {
       const spent = this.#store.spentBy(member.id);
-      fee += total(spent) - total(this.#store.outputsOf(member.id));
+      fee += sumOf(spent) - sumOf(this.#store.outputsOf(member.id));
       vsize += this.#sizeOf(member);
       for (const { transactionId } of spent) {
         const parent = this.#store.transactionById(transactionId);
@@ -94,5 +95,3 @@ export class SandboxSpending implements CoinSource {
     if (this.#store.chain(this.#chain)?.down) throw sourceDown();
   }
 }
-
-const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);

@@ -183,6 +183,7 @@ const ending =
 export const matching = ending('');
 export const upTo = ending<{ limit: number }>(` limit ${PARAMETER}`, 'limit');
 export const inOrder = ending(' order by "id"');
+export const last = ending(' order by "id" desc limit 1');
 export const oldest = ending<{ limit: number }>(` order by "id" limit ${PARAMETER}`, 'limit');
 export const newest = ending<{ limit: number }>(` order by "id" desc limit ${PARAMETER}`, 'limit');
 /** A page, by id. */

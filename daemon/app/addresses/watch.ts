@@ -101,7 +101,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
     inBlock(hash) {
       const rows = [
         ...store.all(creditsInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
-        ...store.all(creditsSpentInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
+        ...store.all(creditsSpentInBlock, { spent_block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
       ].filter((row) => row.chain_key === chain_key);
       return [...new Set(rows.map((row) => row.target_id))].flatMap((id) => store.get(targetById, { id }) ?? []);
     },

@@ -1,7 +1,7 @@
 /** The balance of a business: running totals, less the amounts reserved for withdrawals. */
 import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { isWatchOnly } from '../../domain/chain.ts';
-import { minOf } from '../../domain/money.ts';
+import { minOf, sumOf } from '../../domain/money.ts';
 import { coinsWithoutImage } from '../../store/queries/key-images.ts';
 import { immatureCoins } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -46,7 +46,7 @@ function balanceOf(app: App, business: Business, asset: Asset): Balance {
 /** The coins of a view-only account of which no key image is known. More than are read at once are not counted. */
 function unprovenUnits(reader: Reader, account_id: number): bigint {
   const coins = reader.all(coinsWithoutImage, { account_id, asset: 'XMR', limit: COINS_READ_MAX });
-  return coins.reduce((sum, { units }) => sum + units, 0n);
+  return sumOf(coins);
 }
 
 /**

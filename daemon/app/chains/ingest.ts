@@ -373,7 +373,7 @@ class Ingestion extends Facts {
       if (block_hash === undefined) return null;
       const after = Number(key);
       const placed = tx.all(creditsInBlock, { block_hash, after, limit: PAGE });
-      const spends = tx.all(creditsSpentInBlock, { block_hash, after: 0, limit: PAGE });
+      const spends = tx.all(creditsSpentInBlock, { spent_block_hash: block_hash, after: 0, limit: PAGE });
       const isGone = (row: CreditRow, isThere: boolean) => this.#complete && !isThere && this.speaksOf(row.target_id);
       this.inBook(tx, tipHeight, (credits) => {
         for (const stored of placed.filter(({ outpoint }) => !present.has(outpoint))) {

@@ -1,5 +1,5 @@
 /** Overpayments: the part beyond an invoice's tolerance is an item of the inbox, and the invoice stays paid. */
-import { maxOf, minOf } from '../../domain/money.ts';
+import { maxOf, minOf, sumOf } from '../../domain/money.ts';
 import { isSilent, type Settlement } from '../../domain/payment.ts';
 import { type CreditRow, insertInboxItem } from '../../store/queries/credits.ts';
 import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';
@@ -29,8 +29,6 @@ function excessOf(over: bigint, counted: readonly CreditRow[]): Excess[] {
     return [{ credit, units: beyond }];
   });
 }
-
-const sumOf = (parts: readonly { units: bigint }[]): bigint => parts.reduce((total, { units }) => total + units, 0n);
 
 /** The excess of the deposits in the payment's coin over what was asked; smallest units, rounded down, at most all of them. */
 function excessUnits(

@@ -13,12 +13,10 @@ import { findBusiness } from '../../app/operator/find.ts';
 import { nextOf } from '../../app/operator/lists.ts';
 import type { ENDPOINTS } from '../../contract/endpoints.ts';
 import type { Result } from '../../contract/operator.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { EndpointRow } from '../../store/queries/shop-events.ts';
 import type { Context, Methods } from './context.ts';
-
-const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 
 function endpointJson({ app }: Context, row: EndpointRow): Result<'endpoint.list'>['endpoints'][number] {
   return {

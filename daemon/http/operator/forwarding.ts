@@ -22,7 +22,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import { type FORWARDING, Weekday } from '../../contract/forwarding.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { type Asset, assetOf, findAsset, nativeAsset } from '../../domain/assets.ts';
-import { clockTime, minutesOf, toIso } from '../../domain/calendar.ts';
+import { clockTime, isoOrNull, minutesOf, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { nextDue, SHARE_DECIMALS, SHARE_SCALE } from '../../domain/forwarding.ts';
 import { type Message, messageOf, reasonOf } from '../../domain/messages.ts';
@@ -166,7 +166,7 @@ async function preview(app: App, terms: Previewed, next: number | null): Promise
     gas: run && found && found.gas.count > 0 ? gasJson(found.gas, coin) : null,
     kept: formatUnits(left, asset),
     free: formatUnits(found?.free ?? 0n, asset),
-    next_at: next === null ? null : toIso(next),
+    next_at: isoOrNull(next),
     problem,
   };
 }

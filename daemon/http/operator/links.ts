@@ -15,7 +15,7 @@ import { findBusiness } from '../../app/operator/find.ts';
 import { nextOf } from '../../app/operator/lists.ts';
 import type { LINKS } from '../../contract/links.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
-import { dayBounds, toIso } from '../../domain/calendar.ts';
+import { dayBounds, isoOrNull, toIso } from '../../domain/calendar.ts';
 import { leftOf } from '../../domain/links.ts';
 import { cryptoFor, FIAT_DECIMALS, formatDecimal } from '../../domain/money.ts';
 import type { Methods } from './context.ts';
@@ -96,7 +96,7 @@ function linkJson(app: App, { link, items, state }: LinkView): LinkJson {
       left: leftOf(item),
     })),
     ends_on: link.ends_at === null ? null : dayIn(link.ends_at, business.timeZone),
-    ended_at: link.ended_at === null ? null : toIso(link.ended_at),
+    ended_at: isoOrNull(link.ended_at),
     paid: link.paid,
     paid_amount: fiat(link.paid_amount),
     too_small_for: tooSmallFor(app, { link, items, state }),

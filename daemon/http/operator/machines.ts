@@ -3,7 +3,7 @@ import { type GivenAddress, givenAddresses, openAddresses } from '../../app/addr
 import { monitor } from '../../app/operator/monitor.ts';
 import type { Result } from '../../contract/operator.ts';
 import type { SIGNING_MACHINE } from '../../contract/signing-machine.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Context, Methods } from './context.ts';
 
@@ -52,7 +52,7 @@ function list({ app, extra: { machines } }: Context): Result<'signer.machines'> 
     name: machine.name,
     fingerprint: machine.fingerprint,
     connected: machines.connectedSince !== null,
-    since: since === null ? null : toIso(since),
+    since: isoOrNull(since),
     waiting: withdrawals.find(({ state }) => state === 'approved')?.waiting ?? 0,
   };
   return { machines: [one] };

@@ -8,7 +8,7 @@ import { alertPage, inboxPage, markSeen, nextOf, unknownTokenPage, waitingDeposi
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InboxState } from '../../domain/payment.ts';
 import { reachOf } from '../../domain/reach.ts';
@@ -88,7 +88,7 @@ function usdOf({ usd_value, units, part }: InboxRow): string | null {
 
 function refundOf({ withdrawal_id: id, withdrawal_state: state, withdrawal_txid, withdrawal_deadline_at }: InboxRow) {
   if (id === null || state === null) return null;
-  const deadline = withdrawal_deadline_at === null ? null : toIso(withdrawal_deadline_at);
+  const deadline = isoOrNull(withdrawal_deadline_at);
   return { id, state, tx_id: withdrawal_txid, deadline_at: deadline };
 }
 

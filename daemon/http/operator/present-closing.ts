@@ -3,7 +3,7 @@ import type { ClosingMail } from '../../app/notifications/closing-mail.ts';
 import type { Report } from '../../app/operator/closing.ts';
 import type { Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 
 /** As it is stored: amounts are texts. */
@@ -26,7 +26,7 @@ export function closingJson(
   const { from, to, parts, books, waiting } = report;
   return {
     number,
-    from: from === null ? null : toIso(from),
+    from: isoOrNull(from),
     to: toIso(to),
     parts: parts.map(({ currency, sales, tips, refunds, fees, taken, items, coins, difference, taxes, keptTips }) => ({
       currency,

@@ -11,7 +11,7 @@ import { refundedInvoice } from '../../app/withdrawals/refund.ts';
 import { feeAssetFor } from '../../app/withdrawals/request.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type Asset, assetOf, type ChainId } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { inGroups, type Policy } from '../../domain/policy.ts';
 import { hex } from '../../kit/bytes.ts';
@@ -24,7 +24,6 @@ type PreviewJson = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type PolicyJson = Result<'policy.show'>['policy'];
 type AddressJson = Result<'addressBook.add'>['address'];
 
-const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 const usd = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 const usdOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : usd(scaled));
 

@@ -13,7 +13,7 @@ import { openOverpaid } from '../../app/spends/refund-left.ts';
 import { refundable } from '../../app/withdrawals/refund.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
@@ -30,7 +30,6 @@ type DetailJson = Result<'invoice.show'>['invoice'];
 type SweepJson = NonNullable<InvoiceJson['payment']>['sweep'];
 type WebhookJson = Result<'webhook.list'>['webhooks'][number];
 
-const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 /** An amount of fiat money, from 1e-8. */
 export const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 const fiatOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : fiat(scaled));

@@ -9,7 +9,7 @@ import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { sleepingKeys } from '../../app/recovery/sleeping-keys.ts';
 import { takeOver, whyNotReady } from '../../app/spends/restored-spends.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
 import type { Methods } from './context.ts';
@@ -60,10 +60,10 @@ export const RECOVERY_METHODS: Methods<typeof RECOVERY> = {
   'backup.drillStatus': ({ app, extra }) => {
     const drill = extra.drills.state;
     const last = lastDrill(app);
-    const last_good_at = last === null ? null : toIso(last);
+    const last_good_at = isoOrNull(last);
     if (!drill) return { drill: null, last_good_at };
     const { startedAt, endedAt, ...rest } = drill;
-    const times = { started_at: toIso(startedAt), ended_at: endedAt === null ? null : toIso(endedAt) };
+    const times = { started_at: toIso(startedAt), ended_at: isoOrNull(endedAt) };
     return { drill: { ...rest, ...times }, last_good_at };
   },
   'backup.drilled': async ({ app }) => {

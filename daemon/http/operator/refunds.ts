@@ -14,7 +14,7 @@ import {
 import type { Result } from '../../contract/operator.ts';
 import type { REFUNDS } from '../../contract/refunds.ts';
 import { assetOf } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull, toIso } from '../../domain/calendar.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { RefundLinkRow } from '../../store/queries/refund-links.ts';
 import { refundUrl } from '../merchant/refund-link.ts';
@@ -56,7 +56,7 @@ function refundLinkJson(app: App, row: RefundLinkRow): RefundLinkJson {
     state: refundLinkState(app, app.store, row),
     ends_at: toIso(row.ends_at),
     address: row.address,
-    given_at: row.given_at === null ? null : toIso(row.given_at),
+    given_at: isoOrNull(row.given_at),
     withdrawal: row.withdrawal_id,
     problem: row.problem,
     created_at: toIso(row.created_at),

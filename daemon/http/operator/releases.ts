@@ -2,10 +2,8 @@
 import type { Release } from '../../app/operator/releases.ts';
 import type { Result } from '../../contract/operator.ts';
 import type { RELEASES } from '../../contract/releases.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { isoOrNull } from '../../domain/calendar.ts';
 import type { Context, Methods } from './context.ts';
-
-const timeOf = (at: number | null): string | null => (at === null ? null : toIso(at));
 
 const releaseJson = (release: Release | null) =>
   release && { version: release.version, date: release.date, text: release.text };
@@ -16,8 +14,8 @@ function stateJson({ extra }: Context): Result<'releases.show'> {
     version: state.version,
     feed: state.feed,
     wanted: state.wanted,
-    asked_at: timeOf(state.askedAt),
-    got_at: timeOf(state.gotAt),
+    asked_at: isoOrNull(state.askedAt),
+    got_at: isoOrNull(state.gotAt),
     problem: state.problem,
     made_at: state.madeAt,
     newer: releaseJson(state.newer),

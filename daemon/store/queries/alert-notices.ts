@@ -1,10 +1,8 @@
 /** Statements about the notices of alerts on the operator's channels. */
 import { sql } from 'kysely';
-import { insert, matching, page, remove, sqlite, statement } from '../statement.ts';
+import { insert, last, matching, page, remove, sqlite, statement } from '../statement.ts';
 
-export const newestAlertId = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('alert').select('id').orderBy('id', 'desc').limit(1),
-);
+export const newestAlertId = last('alert', [], {}, ['id']);
 
 export const alertsAbove = page('alert', [], {}, ['id', 'kind', 'subject', 'seen_at']);
 

@@ -181,15 +181,7 @@ export const unvaluedCredits = statement((p: { chain_key: string; after: number;
 export const creditsInBlock = page('credit', ['block_hash']);
 
 /** A page, by id, of the coins of ours that a block spends. */
-export const creditsSpentInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .selectAll()
-    .where('spent_block_hash', '=', p.block_hash)
-    .where('id', '>', p.after)
-    .orderBy('id')
-    .limit(p.limit),
-);
+export const creditsSpentInBlock = page('credit', ['spent_block_hash']);
 
 /** A page, by id, of the coins of ours that unconfirmed transactions spend. */
 export const creditsSpentUnconfirmed = page('credit', ['chain_key'], { spent_txid: SOME, spent_block_hash: null });

@@ -1,7 +1,7 @@
 /** Statements about webhooks, alerts, idempotency keys, chain checkpoints and rate history. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { below, columnsBut, find, insert, oldest, sqlite, statement, update } from '../statement.ts';
+import { below, columnsBut, find, insert, last, oldest, sqlite, statement, update } from '../statement.ts';
 
 export type WebhookRow = Row<'webhook'>;
 export type WebhookAttemptRow = Row<'webhook_attempt'>;
@@ -64,9 +64,7 @@ export const openAlerts = statement((p: { rank: number; id: number; limit: numbe
     .limit(p.limit),
 );
 
-export const newestAlert = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('alert').select(['id', 'message']).where('seen_at', 'is', null).orderBy('id', 'desc').limit(1),
-);
+export const newestAlert = last('alert', [], { seen_at: null }, ['id', 'message']);
 
 /** Returns a row if such an alert was raised since a time, seen or not. */
 export const alertSince = statement((p: { kind: string; subject: string; since: number }) =>

@@ -1,7 +1,7 @@
 /** Statements about invoices, their payments and their quotes. */
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, matching, remove, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, insert, last, matching, remove, sqlite, statement, update } from '../statement.ts';
 
 export type InvoiceRow = Row<'invoice'>;
 
@@ -14,9 +14,7 @@ export const insertInvoice = insert('invoice', columnsBut('invoice', 'deleted_at
 export const invoiceById = find('invoice', 'id');
 
 /** The one that was made last. */
-export const newestInvoice = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('invoice').select('created_at').orderBy('id', 'desc').limit(1),
-);
+export const newestInvoice = last('invoice', [], {}, ['created_at']);
 
 /** Of those that releases before made. */
 export const invoiceByRandomSlug = matching('invoice', ['slug'], { random_slug: true });

@@ -1,16 +1,14 @@
 /** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import type { InvoiceStatus } from '../../domain/payment.ts';
-import { columnsBut, find, NO, newest, sqlite, statement, word } from '../statement.ts';
+import { columnsBut, find, last, NO, newest, sqlite, statement, word } from '../statement.ts';
 import type { InvoiceRow } from './invoices.ts';
 import { invoiceOfTarget } from './ready.ts';
 
 /** A state of an invoice that was decided: each business has those in an index. */
 type DecidedStatus = Exclude<InvoiceStatus, 'unpaid'>;
 
-export const newestInvoiceId = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
-);
+export const newestInvoiceId = last('invoice', [], {}, ['id']);
 
 /** Invoices from one id up to below another, newest first; business, status and order if not null. */
 export const invoicesBetween = statement(
@@ -210,8 +208,6 @@ export const givenTarget = statement((p: { script: Uint8Array; chain_key: string
     .where(invoiceOfTarget, 'is not', null),
 );
 
-export const newestCredit = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('credit').select('id').orderBy('id', 'desc').limit(1),
-);
+export const newestCredit = last('credit', [], {}, ['id']);
 
 export const inboxOfCredit = find('inbox', 'credit_id');

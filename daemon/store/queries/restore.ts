@@ -1,7 +1,7 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import type { Message } from '../../domain/messages.ts';
-import { inOrder, matching, sqlite, statement, update, word, YES } from '../statement.ts';
+import { inOrder, last, matching, sqlite, statement, update, word, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
 type Nothing = Record<never, never>;
@@ -69,9 +69,7 @@ export const realKeys = statement((_: Nothing) =>
     .orderBy('api_key.id'),
 );
 
-export const lastKey = statement((_: Nothing) =>
-  sqlite.selectFrom('api_key').select('id').orderBy('id', 'desc').limit(1),
-);
+export const lastKey = last('api_key', [], {}, ['id']);
 
 /** The businesses whose policy approved real withdrawals automatically. */
 export const automaticPolicies = statement((_: Nothing) =>
@@ -89,17 +87,11 @@ export const suspendPolicy = update('policy', [{ mode: 'manual' }], 'business_id
 /** The height of each chain in the backup. */
 export const chainStates = matching('chain_state', [], {}, ['chain_key', 'checkpoint']);
 
-export const lastWithdrawal = statement((_: Nothing) =>
-  sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
-);
+export const lastWithdrawal = last('withdrawal', [], {}, ['id']);
 
-export const lastVersion = statement((_: Nothing) =>
-  sqlite.selectFrom('spend_version').select('id').orderBy('id', 'desc').limit(1),
-);
+export const lastVersion = last('spend_version', [], {}, ['id']);
 
-export const lastDebit = statement((_: Nothing) =>
-  sqlite.selectFrom('debit').select('id').orderBy('id', 'desc').limit(1),
-);
+export const lastDebit = last('debit', [], {}, ['id']);
 
 /** Advances the ids of withdrawals by a number. */
 export const jumpWithdrawals = statement((p: { by: number }) =>
