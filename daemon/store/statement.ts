@@ -192,6 +192,14 @@ export const page = ending<{ after: number; limit: number }>(
   'after',
   'limit',
 );
+/** A page, by conflict key. */
+export const pageByKey = ending<{ after: string; limit: number }>(
+  ` and "conflict_key" > ${PARAMETER} order by "conflict_key" limit ${PARAMETER}`,
+  'after',
+  'limit',
+);
+/** A row if there are more than `above`. */
+export const beyond = ending<{ above: number }>(` limit 1 offset ${PARAMETER}`, 'above');
 /** A page, the newest first. */
 export const below = ending<{ id: number; limit: number }>(
   ` and "id" < ${PARAMETER} order by "id" desc limit ${PARAMETER}`,

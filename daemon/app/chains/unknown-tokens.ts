@@ -37,7 +37,7 @@ function note(app: App, tx: Tx, chain_key: string, transfer: UnknownTransfer): v
   const known = tx.get(unknownToken, { target_id, contract });
   const last = { txid, block_height, last_seen_at: now };
   if (!known) {
-    if (tx.get(unknownTokenAfter, { target_id, skip: PER_ADDRESS_MAX - 1 })) return;
+    if (tx.get(unknownTokenAfter, { target_id, above: PER_ADDRESS_MAX - 1 })) return;
     const fields = { chain_key, target_id, contract, symbol, decimals, units, transfers: 1, first_seen_at: now };
     tx.run(insertUnknownToken, { ...fields, ...last });
     tx.afterCommit(() => app.operatorEvents.tell('inbox', contract));

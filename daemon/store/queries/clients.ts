@@ -1,5 +1,5 @@
 /** Statements about client IDs and the invoices that they made. */
-import { inOrder, insert, matching, sqlite, statement, update, YES } from '../statement.ts';
+import { beyond, inOrder, insert, matching, sqlite, statement, update, YES } from '../statement.ts';
 
 export const liveClients = inOrder('client', [], { revoked_at: null });
 
@@ -59,12 +59,4 @@ export const abandonedBy = statement((p: Turn & { holder: string }) =>
 );
 
 /** Returns a row if more than `above` unpaid invoices of a client ID hold an address. */
-export const heldAbove = statement((p: { client_id: number; above: number }) =>
-  sqlite
-    .selectFrom('client_invoice')
-    .select('invoice_id')
-    .where('client_id', '=', p.client_id)
-    .where('holds', '=', YES)
-    .limit(1)
-    .offset(p.above),
-);
+export const heldAbove = beyond('client_invoice', ['client_id'], { holds: true }, ['invoice_id']);

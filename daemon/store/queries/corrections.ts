@@ -1,5 +1,5 @@
 /** Statements about corrections of the books, and about the facts that are asked for again. */
-import { columnsBut, insert, matching, SOME, sqlite, statement } from '../statement.ts';
+import { columnsBut, insert, matching, pageByKey, SOME, sqlite, statement } from '../statement.ts';
 
 export const insertCorrection = insert('correction', columnsBut('correction', 'id'));
 
@@ -16,16 +16,7 @@ export const newestCorrections = statement((p: { chain_key: string; limit: numbe
 );
 
 /** A page, by key, of the conflict keys that transactions in blocks used. */
-export const usedKeysAbove = statement((p: { chain_key: string; after: string; limit: number }) =>
-  sqlite
-    .selectFrom('used_key')
-    .selectAll()
-    .where('conflict_key', '>', p.after)
-    .where('chain_key', '=', p.chain_key)
-    .where('block_hash', 'is not', null)
-    .orderBy('conflict_key')
-    .limit(p.limit),
-);
+export const usedKeysAbove = pageByKey('used_key', ['chain_key'], { block_hash: SOME });
 
 /** The amounts that left an address of an account chain in blocks, of every asset. */
 export const debitsInBlocksOf = matching('debit', ['target_id'], { target_id: SOME, block_hash: SOME });

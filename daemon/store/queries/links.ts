@@ -1,7 +1,7 @@
 /** Statements about payment links, their items and their sales. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
-import { below, columnsBut, find, insert, matching, NO, sqlite, statement, update, YES } from '../statement.ts';
+import { below, beyond, columnsBut, find, insert, matching, NO, sqlite, statement, update, YES } from '../statement.ts';
 
 export type LinkRow = Row<'link'>;
 export type LinkItemRow = Row<'link_item'>;
@@ -25,9 +25,7 @@ export const linksBefore = below('link');
 export const linksOfBusiness = below('link', ['business_id']);
 
 /** Returns a row if there are more than `above` links. */
-export const linksAbove = statement((p: { above: number }) =>
-  sqlite.selectFrom('link').select('id').limit(1).offset(p.above),
-);
+export const linksAbove = beyond('link', [], {}, ['id']);
 
 export const insertItem = insert('link_item', ['link_id', 'place', 'name', 'price', 'stock', 'listed']);
 

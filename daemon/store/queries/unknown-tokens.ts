@@ -1,6 +1,6 @@
 /** Statements about tokens that this program does not know. */
 import { sql } from 'kysely';
-import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { beyond, columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
 import { invoiceOfTarget } from './ready.ts';
 
 export const unknownToken = find('unknown_token', 'target_id', 'contract');
@@ -13,10 +13,8 @@ export const addToUnknownToken = update(
   'id',
 );
 
-/** A token of an address after `skip` others; undefined if it has fewer. */
-export const unknownTokenAfter = statement((p: { target_id: number; skip: number }) =>
-  sqlite.selectFrom('unknown_token').select('id').where('target_id', '=', p.target_id).limit(sql.lit(1)).offset(p.skip),
-);
+/** A token of an address if it has more than `above`. */
+export const unknownTokenAfter = beyond('unknown_token', ['target_id'], {}, ['id']);
 
 /** The newest row that is older than `kept` others. */
 export const unknownTokenBefore = statement((p: { kept: number }) =>
