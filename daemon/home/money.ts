@@ -24,7 +24,7 @@ export const invoicesOf = ({ seen }: Alarm): string[] => [
   ...new Set(seen.flatMap(({ invoice }) => (invoice === null ? [] : [invoice]))),
 ];
 
-/** Transactions signed here since an alarm began, and in the day before. Null: one of the two is not known. */
+/** Transactions signed here since an alarm began, and in the day before. Null: its beginning or the record is unknown. */
 export async function signedAround(folder: string, { seen }: Alarm): Promise<AlarmMoney['signed']> {
   const began = Math.min(...seen.map(({ at }) => Date.parse(at)));
   if (!Number.isFinite(began)) return null;

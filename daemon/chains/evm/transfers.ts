@@ -202,7 +202,7 @@ export async function confirmed(
 const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
   new Map(receipt?.logs.map((log, place) => [log.index, place]));
 
-/** The credit of an event. Its id has the event's place in its transaction, which no block changes. */
+/** The credit of an event. Its id has the event's place in its transaction, which no block changes; 0: the coin's. */
 function creditOf(
   { log, token, targetId, moved }: Incoming,
   receipt: Receipt | null | undefined,

@@ -101,7 +101,7 @@ export type ApprovalPurpose = SignPurpose | 'raise';
 
 type OrderOf<U extends UnsignedSpend> = U & {
   purpose: SignPurpose;
-  /** The withdrawals that it pays or cancels. It shares a conflict key with each transaction signed for them. */
+  /** The withdrawals that it pays or cancels. It must share a conflict key with each transaction signed for them. */
   withdrawals: { intent: Intent; approval: Approval }[];
 };
 export type UtxoOrder = OrderOf<UtxoUnsigned>;

@@ -1,4 +1,4 @@
-/** How money leaves by transactions with a base fee (EIP-1559). Their size is the limit of gas. */
+/** How money leaves by EIP-1559's transactions. Their size is the limit of gas, so rates are wei per 1,000 gas. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { recover } from 'tiny-secp256k1';
 import { type AssetId, assetOf, type Network } from '../../../domain/assets.ts';

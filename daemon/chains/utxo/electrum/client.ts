@@ -191,7 +191,7 @@ export class LightClient {
     await this.headers.close();
   }
 
-  /** Syncs the headers to a server's tip for a limited time. Throws `ConnectionLost` or `Misbehaved`. */
+  /** Asks for a server's tip, and syncs the headers for a limited time: the tip may not be on the chain then. */
   async look(server: Server): Promise<Tip> {
     try {
       const tip = await server.askTip();

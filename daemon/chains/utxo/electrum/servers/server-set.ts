@@ -105,7 +105,7 @@ export class ServerSet {
     return others.sort((a, b) => rank(a) - rank(b));
   }
 
-  /** Makes the server that is least behind the primary, but keeps one that is not behind for `BEHIND_MS_MAX`. */
+  /** Makes the server that is least behind the primary, but keeps one that is behind for at most `BEHIND_MS_MAX`. */
   elect(): void {
     const { behind } = this.#options;
     const ready = this.ready();
