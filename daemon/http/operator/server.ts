@@ -5,14 +5,15 @@
  * is removed at a clean stop. Each start makes a new token.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { App } from '../../app/app.ts';
 import { OPERATOR_FILE, type OperatorFile } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { removeLeftSocket } from '../../kit/left-socket.ts';
 import { closeServer } from '../server.ts';
 import { type Answer, answer } from './answer.ts';
 import type { OperatorExtra } from './context.ts';
@@ -25,7 +26,6 @@ const TOKEN_BYTES = 32;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTIONS_MAX = 100;
-const PROBE_TIMEOUT_MS = 1_000;
 
 type OperatorServer = {
   /** The port on loopback; null on a socket. */
@@ -122,25 +122,10 @@ function listen(server: Server, where: { host: string; port: number } | { path: 
   return promise;
 }
 
-/** Replaces a socket file that a killed daemon left behind. */
 async function listenOnSocket(server: Server, path: string): Promise<void> {
-  if (await isLeftover(path)) await rm(path, { force: true });
+  await removeLeftSocket(path);
   await listen(server, { path });
   if (process.platform !== 'win32') await chmod(path, 0o600);
-}
-
-async function isLeftover(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(() => null);
-  return found?.isSocket() === true && !(await answers(path));
-}
-
-function answers(path: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const probe = connect({ path, timeout: PROBE_TIMEOUT_MS });
-  probe.once('connect', () => resolve(true));
-  probe.once('timeout', () => resolve(true));
-  probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
-  return promise.finally(() => probe.destroy());
 }
 
 /** Writes a temporary file and renames it, so that readers never see a part. */

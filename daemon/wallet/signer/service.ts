@@ -6,12 +6,13 @@
  * Invariant: this process holds no secret. The words are in its child, which has the restrictions of every signer
  * (spawn.ts). Requests from the socket are checked here, and again in the child.
  */
-import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Rejected } from '../../domain/errors.ts';
 import { say } from '../../kit/async.ts';
+import { removeLeftSocket } from '../../kit/left-socket.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
 import { OPERATOR_SOCKET } from './files.ts';
@@ -20,7 +21,6 @@ import { decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, otherRelease, 
 
 /** On each of the two sockets. */
 const CONNECTIONS_MAX = 10;
-const PROBE_MS = 1_000;
 
 type ServiceOptions = Omit<SignerOptions, 'sandbox' | 'remote'> & {
   /** The path of the unix socket. Write access to it allows asking for signatures. */
@@ -83,7 +83,7 @@ async function listen(path: string, mode: number, signer: SignerClient, by: By):
     void serve(connection, signer, by);
   });
   server.maxConnections = CONNECTIONS_MAX;
-  if ((await lstat(path).catch(() => null))?.isSocket() && !(await answers(path))) await rm(path);
+  await removeLeftSocket(path);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', (error: NodeJS.ErrnoException) =>
     reject(new Rejected('signer.service', `The socket ${path} cannot be used (${error.code})`)),
@@ -107,15 +107,6 @@ async function needOwn(folder: string, forbidden: number): Promise<void> {
   if (uid === process.getuid?.() && (mode & forbidden) === 0) return;
   const right = (0o777 & ~forbidden).toString(8);
   throw new Rejected('signer.service', `${folder} must belong to the user of the signer, with mode 0${right} or less`);
-}
-
-function answers(path: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const probe = connect({ path, timeout: PROBE_MS });
-  probe.once('connect', () => resolve(true));
-  probe.once('timeout', () => resolve(true));
-  probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
-  return promise.finally(() => probe.destroy());
 }
 
 /** Handles one line at a time. An invalid line ends the connection. */
