@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
-import { raise } from './app/alerts.ts';
+import { raise, raiseAs } from './app/alerts.ts';
 import type { App } from './app/app.ts';
 import { backUpBeforeUpgrade, endUpgrade } from './app/backup/upgrade.ts';
 import { needsAgreement } from './app/chains/agreement.ts';
@@ -492,8 +492,7 @@ function openSource(
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     wantsFinality: wantsFinality(app.config, network, chain),
     log: (message) => as(app, 'chains').log.warn({ chain: key }, message),
-    alert: (server, reason) =>
-      void raise(app, network, 'source.dropped', `${key} ${server}`, message('source.dropped', { server, reason })),
+    alert: (server, reason) => void raiseAs(app, network, 'source.dropped', `${key} ${server}`, { server, reason }),
     leftOut(targetId, reason) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
       const text = message('source.left_out', { address, reason });

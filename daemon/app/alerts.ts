@@ -68,6 +68,15 @@ export async function raise(
   }
 }
 
+/** The same with a kind that is the code of its message. */
+export const raiseAs = <K extends AlertKind & MessageCode>(
+  app: App,
+  network: Network | null,
+  kind: K,
+  subject: string,
+  ...values: ValuesFor<K>
+): Promise<void> => raise(app, network, kind, subject, message(kind, ...values));
+
 /** The same inside a transaction. Events on the sandbox raise no alert, except for faults of the program (`raise`). */
 export function raiseIn(
   app: App,

@@ -3,7 +3,7 @@
 import { type Message, message } from '../domain/messages.ts';
 import { MS_PER_DAY, MS_PER_HOUR } from '../domain/time.ts';
 import { saveSetting, settingOf } from '../store/queries/settings.ts';
-import { end, raise, storeWaitingAlerts } from './alerts.ts';
+import { end, raise, raiseAs, storeWaitingAlerts } from './alerts.ts';
 import type { App } from './app.ts';
 
 /** Reserved room on the disk, so that an operator can still act when it is full. */
@@ -83,7 +83,7 @@ export async function tendStorage(app: App): Promise<void> {
   // also what a run raised that ended before there was room again
   if (trouble === null) await endTroubles(app);
   if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
-    await raise(app, null, 'storage.low', SUBJECT, message('storage.low', { megabytes: megabytesOf(freeBytes) }));
+    await raiseAs(app, null, 'storage.low', SUBJECT, { megabytes: megabytesOf(freeBytes) });
   } else if (freeBytes !== null && freeBytes >= FREE_BYTES_ENOUGH) await end(app, 'storage.low', SUBJECT);
   const stuck = stuckLog(app);
   if (stuck === null) await end(app, 'storage.log', SUBJECT);

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { end, raise } from '../app/alerts.ts';
+import { end, raise, raiseAs } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import { DATABASE } from '../app/backup/container.ts';
 import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
@@ -69,13 +69,7 @@ export class Backups {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#told = true;
-      await raise(
-        this.#app,
-        null,
-        'backup.failed',
-        folder,
-        message('backup.failed', { folder, reason: reasonOf(error) }),
-      );
+      await raiseAs(this.#app, null, 'backup.failed', folder, { folder, reason: reasonOf(error) });
     }
   }
 
@@ -99,14 +93,7 @@ export class Backups {
       return made;
     } catch (error) {
       const isUnsound = error instanceof Rejected && error.code === 'backup.unsound';
-      if (isUnsound)
-        await raise(
-          this.#app,
-          null,
-          'storage.damaged',
-          DATABASE,
-          message('storage.damaged', { reason: reasonOf(error) }),
-        );
+      if (isUnsound) await raiseAs(this.#app, null, 'storage.damaged', DATABASE, { reason: reasonOf(error) });
       throw error;
     }
   }
@@ -139,13 +126,7 @@ export class Backups {
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {
-      await raise(
-        this.#app,
-        null,
-        'backup.failed',
-        folder,
-        message('backup.failed', { folder, reason: reasonOf(error) }),
-      );
+      await raiseAs(this.#app, null, 'backup.failed', folder, { folder, reason: reasonOf(error) });
       throw error;
     }
   }

@@ -1,12 +1,11 @@
 /** One loop per chain signs and sends withdrawals. A bug halts only this chain's withdrawals, with an alert. */
-import { raise } from '../app/alerts.ts';
+import { raiseAs } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { passForwards } from '../app/forwarding/pass.ts';
 import { passGas } from '../app/gas/pass.ts';
 import { type Progress, tendWithdrawals } from '../app/withdrawals/tend.ts';
 import { Unavailable } from '../domain/errors.ts';
-import { message } from '../domain/messages.ts';
 import { WakeablePause } from '../kit/async.ts';
 
 const POLL_MS = 5_000;
@@ -96,12 +95,9 @@ export class WithdrawalWorker {
   async #halt(error: unknown): Promise<void> {
     const { key } = this.#chain;
     this.#app.log.fatal({ chain: key, error }, 'the withdrawals of a chain were halted by a bug');
-    await raise(
-      this.#app,
-      this.#chain.adapter.network,
-      'withdrawals.halted',
-      key,
-      message('withdrawals.halted', { chain: key, reason: String(error) }),
-    );
+    await raiseAs(this.#app, this.#chain.adapter.network, 'withdrawals.halted', key, {
+      chain: key,
+      reason: String(error),
+    });
   }
 }

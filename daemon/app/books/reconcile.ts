@@ -11,7 +11,6 @@ import { type Pause, slices } from '../../chains/slices.ts';
 import { type AssetId, nativeAsset } from '../../domain/assets.ts';
 import { type BlockId, type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
-import { message } from '../../domain/messages.ts';
 import { UNKNOWN } from '../../domain/spend-state.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { balancesOfAccount, type CreditRow } from '../../store/queries/credits.ts';
@@ -21,7 +20,7 @@ import { newestCredit } from '../../store/queries/operator.ts';
 import { lastDebit } from '../../store/queries/restore.ts';
 import { keysOf, spendById, type VersionRow, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Statement } from '../../store/statement.ts';
-import { end, raise } from '../alerts.ts';
+import { end, raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
@@ -148,13 +147,10 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
     if (!(error instanceof Unavailable)) throw error;
     app.log.warn({ chain: chain.key, reason: error.message }, 'the ledger could not be proved');
     if (isQuarantined(app.store)) return false;
-    await raise(
-      app,
-      chain.adapter.network,
-      'ledger.unproved',
-      chain.key,
-      message('ledger.unproved', { chain: chain.key, reason: error.message }),
-    );
+    await raiseAs(app, chain.adapter.network, 'ledger.unproved', chain.key, {
+      chain: chain.key,
+      reason: error.message,
+    });
     return false;
   }
 }

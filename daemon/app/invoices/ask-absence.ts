@@ -1,14 +1,13 @@
 /** Asks servers of several operators about invoices whose deadline waits (`vouched.ts`), and settles by the answer. */
 
 import { Unavailable } from '../../domain/errors.ts';
-import { message } from '../../domain/messages.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
 import { inParallel } from '../../kit/async.ts';
 import { absenceOf, longWanted, saveAbsence, wantedAbsences } from '../../store/queries/absence.ts';
 import { targetById } from '../../store/queries/credits.ts';
 import { invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import type { Row } from '../../store/schema.ts';
-import { end, raise } from '../alerts.ts';
+import { end, raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
 import { targetsOf } from './payment-targets.ts';
@@ -74,13 +73,7 @@ export async function tellUnvouched(app: App): Promise<void> {
     if (!waiting?.count) await end(app, UNVOUCHED, key);
     else {
       const hours = Math.floor((now - (waiting.since ?? now)) / MS_PER_HOUR);
-      await raise(
-        app,
-        adapter.network,
-        UNVOUCHED,
-        key,
-        message(UNVOUCHED, { chain: key, count: waiting.count, hours }),
-      );
+      await raiseAs(app, adapter.network, UNVOUCHED, key, { chain: key, count: waiting.count, hours });
     }
   }
 }

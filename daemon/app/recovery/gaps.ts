@@ -9,13 +9,12 @@ import { z } from 'zod';
 import { isWatchOnly } from '../../domain/chain.ts';
 import { present } from '../../domain/errors.ts';
 import { GAP, GAP_MAX } from '../../domain/indices.ts';
-import { message } from '../../domain/messages.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { nextReadyIndex, paidIndices } from '../../store/queries/gaps.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { skippedOf } from '../../store/queries/skipped.ts';
 import { GAP_SETTING } from '../../store/snapshot.ts';
-import { raise } from '../alerts.ts';
+import { raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
 
@@ -58,13 +57,7 @@ export async function tellGaps(app: App): Promise<void> {
   if (gap === stored.gap || longest === null) return;
   const { chainKey, businessId } = longest.account;
   const { name: business } = app.directory.business(businessId);
-  await raise(
-    app,
-    null,
-    'restore.gap',
-    'words',
-    message('restore.gap', { business, chain: chainKey, count: longest.run, gap }),
-  );
+  await raiseAs(app, null, 'restore.gap', 'words', { business, chain: chainKey, count: longest.run, gap });
 }
 
 /** A whole thousand with a reserve, from the default to the most that a restore takes. */

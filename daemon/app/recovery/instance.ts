@@ -17,7 +17,7 @@ import type { Reader } from '../../store/store.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
 import { isMissing, replaceFile } from '../../wallet/files.ts';
 import { placeIn, type Recorded, recordedIn } from '../../wallet/signer/recorded.ts';
-import { raise } from '../alerts.ts';
+import { raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
 import { newestBackup } from '../backup/folder.ts';
@@ -152,7 +152,7 @@ export class Instance {
     // disks that are mounted anew may number their files anew
     if (inode === before.inode || (!isOtherMachine && folder === before.folder)) return;
     this.#app.log.warn({ folder }, 'this data was copied or moved');
-    await raise(this.#app, null, 'data.moved', folder, message('data.moved', { folder }));
+    await raiseAs(this.#app, null, 'data.moved', folder, { folder });
   }
 }
 
