@@ -1,3 +1,13 @@
+/** A drill whose passphrase was right. Times: milliseconds since 1970. */
+export type DrillState = {
+  file: string;
+  running: boolean;
+  startedAt: number;
+  endedAt: number | null;
+  report: DrillReport | null;
+  error: string | null;
+};
+
 /** The result of a drill of a backup, in the words of the operator API. */
 export type DrillReport = {
   /** When the backup was made, by ISO 8601. */

@@ -8,13 +8,13 @@
  * one, so that replacements, reorganisations and evictions follow the same rules as on the other chains.
  */
 import { z } from 'zod';
-import { type AssetId, assetOf, type ChainId, findAsset, nativeAsset } from '../domain/assets.ts';
+import { type AssetId, type ChainId, nativeAsset } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { type DecodedOutput, nonceKey, type SandboxAccountPlan, type SignedSpend } from '../domain/spend.ts';
-import { scriptAt, unitsMax } from './addresses.ts';
+import { scriptAt } from './addresses.ts';
 import { evict, hashFor, needRoom, withDescendants } from './consensus.ts';
 import { PREMINED, type SandboxOutput, type SandboxReader, type SandboxWriter } from './rows.ts';
-import { parseJson, SIMULATED_VSIZE } from './simulated.ts';
+import { parseJson, SIMULATED_VSIZE, transferOf } from './simulated.ts';
 
 const RAW_CHARS_MAX = 2_000;
 /** A transfer of a token to this address fails, as on the real chains. */
@@ -85,14 +85,6 @@ export function decodeAccount(chain: ChainId, raw: string): AccountTransaction {
     throw malformed();
   }
   return { txid: hashFor(chain, raw), from, fromScript, nonce, transfer, fee };
-}
-
-function transferOf(chain: ChainId, to: { address: string; asset: string; units: string }): DecodedOutput | null {
-  const script = scriptAt(chain, to.address);
-  const asset = findAsset(to.asset)?.symbol;
-  const amount = BigInt(to.units);
-  if (!script || !asset || assetOf(asset).chain !== chain || amount <= 0n || amount > unitsMax(asset)) return null;
-  return { address: to.address, script, asset, units: amount };
 }
 
 const NONCE = 'nonce:';

@@ -108,12 +108,9 @@ export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
   if (!parsed.success || parsed.data.chain !== chain) throw malformed();
   const inputs = parsed.data.keyImages.map(keyImageOf);
   const outputs = parsed.data.outputs.map((output) => {
-    const script = scriptAt(chain, output.address);
-    const asset = findAsset(output.asset)?.symbol;
-    const units = BigInt(output.units);
-    if (!script || !asset || assetOf(asset).chain !== chain || units <= 0n || units > unitsMax(asset))
-      throw malformed();
-    return { address: output.address, script, asset, units };
+    const paid = transferOf(chain, output);
+    if (!paid) throw malformed();
+    return paid;
   });
   if (simulatedRaw(chain, inputs, outputs) !== raw || new Set(inputs).size !== inputs.length) throw malformed();
   return {
@@ -123,6 +120,18 @@ export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
     lockTime: 0,
     vsize: SIMULATED_VSIZE,
   };
+}
+
+/** Null: it is no output of this chain. */
+export function transferOf(
+  chain: ChainId,
+  to: { address: string; asset: string; units: string },
+): (Output & { script: Uint8Array }) | null {
+  const script = scriptAt(chain, to.address);
+  const asset = findAsset(to.asset)?.symbol;
+  const amount = BigInt(to.units);
+  if (!script || !asset || assetOf(asset).chain !== chain || amount <= 0n || amount > unitsMax(asset)) return null;
+  return { address: to.address, script, asset, units: amount };
 }
 
 /** Null if the text is no JSON. */

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { App } from '../app/app.ts';
 import type { DrillLine } from '../app/backup/drill-process.ts';
 import { noteDrill } from '../app/operator/doctor.ts';
-import type { DrillReport } from '../domain/drill.ts';
+import type { DrillState } from '../domain/drill.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { entryFile } from '../kit/program.ts';
@@ -13,16 +13,6 @@ import type { Sealed } from '../wallet/signer/port.ts';
 const PASSPHRASE_MS_MAX = 120_000;
 const DRILL_MS_MAX = 3_600_000;
 const RETRY_SECONDS = 5;
-
-/** `running`: the passphrase was right. Times: ms since 1970. */
-type DrillState = {
-  file: string;
-  running: boolean;
-  startedAt: number;
-  endedAt: number | null;
-  report: DrillReport | null;
-  error: string | null;
-};
 
 type Current = { child: ChildProcess; file: string; lines: AsyncIterator<DrillLine>; timer: NodeJS.Timeout };
 

@@ -191,7 +191,7 @@ function openNonces(reader: Reader, chain_key: ChainKey): OpenNonce[] {
 /** A credit that is gone keeps its row, but a source must not see it. */
 const isThere = (row: CreditRow): boolean => !row.gone;
 
-const coinOf = (row: CreditRow): StoredCoin => ({
+export const coinOf = (row: CreditRow): StoredCoin => ({
   targetId: row.target_id,
   outpoint: row.outpoint,
   txid: row.txid,

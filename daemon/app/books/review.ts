@@ -6,7 +6,7 @@
  * Facts in blocks that a reorganisation can still change are left to the sync.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import { type BookedSending, type StoredCoin, tipOf, type Witnesses } from '../../chains/adapter.ts';
+import { type BookedSending, tipOf, type Witnesses } from '../../chains/adapter.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { evmScript } from '../../domain/evm.ts';
 import { message } from '../../domain/messages.ts';
@@ -18,7 +18,7 @@ import { type DebitRow, reportedDebitsAbove } from '../../store/queries/debits.t
 import { creditsOfChain } from '../../store/queries/ledger.ts';
 import { newestCredit } from '../../store/queries/operator.ts';
 import type { UsedKeyRow } from '../../store/queries/used-keys.ts';
-import { ownTarget } from '../addresses/watch.ts';
+import { coinOf, ownTarget } from '../addresses/watch.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -185,17 +185,3 @@ function usedBy(app: App, chain: ChainRuntime, use: UsedKeyRow): BookedSending[]
   if (!target || height === null || hash === null || !isDeep(app, chain, use)) return [];
   return [{ txid, block: { height, hash }, target }];
 }
-
-const coinOf = (row: CreditRow): StoredCoin => ({
-  targetId: row.target_id,
-  outpoint: row.outpoint,
-  txid: row.txid,
-  asset: row.asset,
-  units: row.units,
-  blockHeight: row.block_height,
-  blockHash: row.block_hash,
-  locked: row.locked,
-  spentTxid: row.spent_txid,
-  spentBlockHeight: row.spent_block_height,
-  spentBlockHash: row.spent_block_hash,
-});

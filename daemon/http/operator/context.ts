@@ -7,20 +7,13 @@ import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/accoun
 import type { Method, Params, Parsed, Result } from '../../contract/operator.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
-import type { DrillReport } from '../../domain/drill.ts';
+import type { DrillState } from '../../domain/drill.ts';
 import type { ConsoleServer } from '../console/server.ts';
 import type { Machines } from '../machines/machines.ts';
 
 /** Drills of backups, one at a time: see daemon/workers/drills.ts. */
 type Drills = {
-  readonly state: {
-    file: string;
-    running: boolean;
-    startedAt: number;
-    endedAt: number | null;
-    report: DrillReport | null;
-    error: string | null;
-  } | null;
+  readonly state: DrillState | null;
   begin(file: string): Promise<string>;
   open(sealed: Params<'backup.drillOpen'>['sealed']): Promise<void>;
 };
