@@ -1,6 +1,6 @@
 /** What is told of a history, whatever else a server has told before and in whatever order it answers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
 import type { HeaderSync } from '../../../daemon/chains/utxo/electrum/headers/sync.ts';
@@ -57,13 +57,14 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** Reads the history of one of our scripts from a server, and tells what is known then. `isMoved`: from another one each time. */
+/** Reads the history of one of our scripts from a server, and tells what is known then. `isMoved`: from another one each time. `txids`: those known before. */
 async function told(
   history: { txid: string; height: number }[],
   over: Partial<Server> = {},
   id = TARGET,
   times = 1,
   isMoved = false,
+  txids: readonly string[] = [],
 ): Promise<MatchResult> {
   const serverOf = () => ({
     statuses: new Map([[`hash ${id}`, 'status']]),
@@ -87,7 +88,7 @@ async function told(
     scripts: { settle: () => {} } as unknown as Scripts,
     listener: { wake: () => {}, log: () => {}, bug: () => {}, alert: () => {}, leftOut: () => {} },
   });
-  const watched = { id, hash: `hash ${id}`, txids: [], news: 0, touches: 0 } as unknown as Script;
+  const watched = { id, hash: `hash ${id}`, txids, news: 0, touches: 0 } as unknown as Script;
   for (let i = 0; i < times; i++) {
     const server = isMoved ? serverOf() : first;
     await reader.take(server as unknown as Server, watched, { height: 10 } as Tip);
@@ -124,16 +125,62 @@ it('a payment that left its block needs the word of a second server again', asyn
   expect(await blocks(HEIGHT)).toEqual([undefined]);
 });
 
-it('a payment in a block, however many unconfirmed ones a server invented before', async () => {
+/** Unconfirmed payments to our script, by their ids. */
+function invented(count: number): Map<string, Buffer> {
   const output = `e803000000000000${script.length.toString(16)}${script.toString('hex')}`;
-  const inventedRaw = (n: number): Buffer =>
+  const rawOf = (n: number): Buffer =>
     Buffer.from(`0100000001${n.toString(16).padStart(64, '0')}0000000000ffffffff01${output}00000000`, 'hex');
-  const raws = new Map<string, Buffer>();
-  for (let n = 0; n < TRANSACTIONS_MAX; n++) raws.set(reversedHex(sha256d(inventedRaw(n))), inventedRaw(n));
-  const invented = [...raws.keys()].map((txid) => ({ txid, height: 0 }));
-  await told(invented, { transaction: async (txid: string) => raws.get(txid) as Buffer });
+  const raws = Array.from({ length: count }, (_, n) => rawOf(n));
+  return new Map(raws.map((raw) => [reversedHex(sha256d(raw)), raw]));
+}
+
+it('a payment in a block, however many unconfirmed ones a server invented before', async () => {
+  const raws = invented(TRANSACTIONS_MAX);
+  const entries = [...raws.keys()].map((txid) => ({ txid, height: 0 }));
+  await told(entries, { transaction: async (txid: string) => raws.get(txid) as Buffer });
   const { credits } = await told([{ txid: parent.txid, height: HEIGHT }]);
   expect(credits.filter(({ txid }) => !raws.has(txid))).toMatchObject([{ id: `${parent.txid}:0` }]);
+});
+
+describe('a history of a thousand payments over a slow line', () => {
+  const raws = invented(1_000);
+  const unconfirmed = [...raws.keys()].map((txid) => ({ txid, height: 0 }));
+  let now: number;
+  /** Each answer takes a hundredth of a second. */
+  const slow = () => {
+    now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const transaction = vi.fn(async (txid: string) => {
+      now += 10;
+      return raws.get(txid) ?? (bytesOf(txid) as Buffer);
+    });
+    const history = vi.fn(async () => unconfirmed);
+    return { transaction, history };
+  };
+  /** Those that are asked for at the same time are waited for. */
+  const [LEAST, MOST] = [200, 208];
+
+  it('is read for two seconds at a time', async () => {
+    const { credits } = await told([], slow());
+    expect(credits.length).toBeGreaterThanOrEqual(LEAST);
+    expect(credits.length).toBeLessThanOrEqual(MOST);
+  });
+
+  it('is read to its end by the next looks, without being asked for again', async () => {
+    const asked = slow();
+    const { credits } = await told([], asked, TARGET, 2);
+    expect(credits).toHaveLength(1_000);
+    expect(asked.history).toHaveBeenCalledTimes(1);
+    expect(asked.transaction).toHaveBeenCalledTimes(1_000);
+  });
+
+  it('keeps what is known while it is read', async () => {
+    const [first] = unconfirmed;
+    await told([first!], { transaction: async (txid: string) => raws.get(txid) as Buffer });
+    const last = [...unconfirmed.slice(1), first!];
+    const { credits } = await told([], { ...slow(), history: async () => last }, TARGET, 1, false, [first!.txid]);
+    expect(credits.map(({ txid }) => txid)).toContain(first!.txid);
+  });
 });
 
 it.each([

@@ -14,8 +14,9 @@ import type { HistoryEntry } from '../servers/answers.ts';
 import { isOfServer, isPassing, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
-import { type HistoryReader, statusOf } from './reader.ts';
+import type { HistoryReader } from './reader.ts';
 import type { Script, Scripts } from './scripts.ts';
+import { statusOf } from './status.ts';
 
 const LOOK_MS = 1_000;
 /** How long two servers may differ about a script, because news takes time from one to the other. */

@@ -5,8 +5,6 @@
  * Invariant: a server is believed only that an unconfirmed transaction exists. Bytes must hash to the requested id, a
  * block counts only with a proof that leads to a header of our chain, and a server that fails either check is dropped.
  */
-import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inParallel } from '../../../../kit/async.ts';
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { ListedScript, ScriptList } from '../../../adapter.ts';
@@ -23,6 +21,7 @@ import type { Server, Tip } from '../servers/server.ts';
 import { type Belongs, belongs } from './belonging.ts';
 import type { Script, Scripts } from './scripts.ts';
 import { SpendCheck } from './spends.ts';
+import { statusOf, statusOfStored } from './status.ts';
 import type { UnstoredTransaction, UnstoredTransactions } from './unstored.ts';
 
 const FETCHED_AT_ONCE = 8;
@@ -30,12 +29,12 @@ const FETCHED_AT_ONCE = 8;
 const UNCONFIRMED_BYTES_MAX = 400_000;
 /** How long a server's history may contradict the status that it announced. */
 const CONTRADICTED_MS_MAX = 10_000;
-/** Entries of a history that are hashed in one turn of the event loop. */
-const HASHED_PER_TURN_MAX = 2_000;
 /** The id in an outpoint, in hex. */
 const TXID_CHARS = 64;
 /** How often a history that changes while it is read is read again at once. */
 const ASKED_TIMES_MAX = 3;
+/** For how long one look reads a history. Anybody can make one of thousands of transactions, and other payments would wait for all of it. */
+const TAKE_MS = 2_000;
 
 /** `open`: a part of the history could not be verified now; it must be read again. */
 export type Outcome = 'whole' | 'open';
@@ -50,7 +49,10 @@ type Reading = { tip: Tip; named: Named; held: Set<string>; judged: Map<string, 
 
 /** `lie`: what no server says whose node is busy; null: it does not show it now. */
 type Failed = HistoryEntry & { lie: string | null };
-type Standing = 'held' | 'left' | 'failed' | 'stray' | 'full';
+type Standing = 'held' | 'left' | 'failed' | 'stray' | 'full' | 'later';
+
+/** A history of which a look read a part, as the server told it. */
+type Unfinished = { entries: HistoryEntry[]; status: string; script: Script; server: Server; mark: string };
 
 export class HistoryReader {
   readonly #chain: UtxoChain;
@@ -61,6 +63,7 @@ export class HistoryReader {
   readonly #spends: SpendCheck;
   readonly #scripts: Scripts;
   readonly #listener: Listener;
+  #unfinished: Unfinished | null = null;
 
   constructor(parts: {
     chain: UtxoChain;
@@ -82,7 +85,7 @@ export class HistoryReader {
   }
 
   /**
-   * Reads one script's history from a server whose chain ends at `tip`. The recorded status is computed from the
+   * Reads one script's history from a server whose chain ends at `tip`, or as much of it as one look reads. The recorded status is computed from the
    * history that was read; if the server has announced another one since, the script stays dirty. Throws
    * `ConnectionLost`, `Misbehaved`, and `ServerRefusal` if the server does not give the history, or a transaction of it for its size.
    */
@@ -98,21 +101,28 @@ export class HistoryReader {
     }
     const { entries, status } = told === null ? { entries: [], status: null } : await this.#ask(server, script);
     const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
+    const until = performance.now() + TAKE_MS;
     const failed: Failed[] = [];
     let isFull = false;
+    let isLate = false;
     const held = new Set<string>();
     const reading = { tip, held, named: namesOf(entries), judged: new Map<string, number>() };
     try {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
-        const one = await this.#hold(server, script, entry, reading);
+        const isOver = performance.now() >= until && !this.#isHeld(entry, tip);
+        const one = isOver ? this.#leave(script, entry, held) : await this.#hold(server, script, entry, reading);
         if (one === 'full') isFull = true;
+        else if (one === 'later') isLate = true;
         else if (one === 'stray') failed.push({ ...entry, lie: 'has nothing to do with the address' });
         // its announcement is about to come, or it is false
         else if (entry.height > (server.tip?.height ?? 0)) failed.push({ ...entry, lie: 'is above its own tip' });
         else if (one === 'failed') failed.push({ ...entry, lie: null });
       });
       // a coin may be known only since a transaction was read that came after the one that spends it
+      const pause = slices();
       for (const entry of open) {
+        const rest = pause();
+        if (rest) await rest;
         const one = held.has(entry.txid) && this.#unstored.get(entry.txid);
         if (one && !(await this.#checkSpends(server, one, claimedHeight(entry, tip), reading.judged, null)))
           failed.push({ ...entry, lie: null });
@@ -124,15 +134,33 @@ export class HistoryReader {
     }
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
     this.#accept(script, [...held], top);
-    const isWhole = failed.length === 0 && !isFull && status !== undefined;
-    this.#scripts.settle(script, server, isWhole ? status : undefined, touches);
+    const isRead = !isFull && !isLate && status !== undefined;
+    if (isLate && status) this.#unfinished = { entries, status, script, server, mark: markOf(script) };
+    else if (this.#unfinished?.script === script) this.#unfinished = null;
+    this.#scripts.settle(script, server, isRead && failed.length === 0 ? status : undefined, touches);
     // there is room again once the store has saved transactions; the server is not at fault
     const outcome = isFull ? 'open' : this.#judge(server, script, failed);
-    return status === undefined ? 'open' : outcome;
+    return isRead ? outcome : 'open';
+  }
+
+  /** Whether a transaction is known where an entry says, so that it takes no question. */
+  #isHeld(entry: HistoryEntry, tip: Tip): boolean {
+    const one = this.#unstored.get(entry.txid);
+    const claimed = claimedHeight(entry, tip);
+    return one !== undefined && (claimed === 0 || one.place?.block.height === claimed);
+  }
+
+  /** Leaves a transaction for the next look, as it is known. */
+  #leave(script: Script, { txid }: HistoryEntry, held: Set<string>): 'later' {
+    if (script.txids.includes(txid)) held.add(txid);
+    return 'later';
   }
 
   /** A script's history and its status; undefined if the status cannot be determined. */
   async #ask(server: Server, script: Script): Promise<{ entries: HistoryEntry[]; status: string | null | undefined }> {
+    const known = this.#unfinished;
+    const isSame = known?.script === script && known.server === server && known.mark === markOf(script);
+    if (isSame && known.status === server.statuses.get(script.hash)) return known;
     for (let attempt = 1; ; attempt++) {
       const { news } = script;
       const entries = await server.history(script.hash);
@@ -397,25 +425,10 @@ export class HistoryReader {
   }
 }
 
+/** Differs once a script has news, or is to be read anew. */
+const markOf = ({ news, touches }: Script): string => `${news} ${touches}`;
+
 /** The height at which an entry is to be proved. A block above the tip being reported counts as unconfirmed until it is the tip. */
 const claimedHeight = ({ height }: HistoryEntry, tip: Tip): number => (height > 0 && height <= tip.height ? height : 0);
 
 const namesOf = (history: readonly HistoryEntry[]): Named => new Map(history.map(({ txid, height }) => [txid, height]));
-
-/** The status of a script with exactly these confirmed transactions; null if their order is unknown. */
-async function statusOfStored(heights: ReadonlyMap<string, number>): Promise<string | null> {
-  const entries = [...heights].map(([txid, height]) => ({ txid, height })).sort((a, b) => a.height - b.height);
-  return new Set(heights.values()).size === entries.length ? statusOf(entries) : null;
-}
-
-/** The status of a history by the protocol documents ("Status"); null for an empty history. */
-export async function statusOf(entries: readonly HistoryEntry[]): Promise<string | null> {
-  if (entries.length === 0) return null;
-  const hash = createHash('sha256');
-  for (let at = 0; at < entries.length; at += HASHED_PER_TURN_MAX) {
-    if (at > 0) await nextTurn();
-    const part = entries.slice(at, at + HASHED_PER_TURN_MAX);
-    hash.update(part.map(({ txid, height }) => `${txid}:${height}:`).join(''));
-  }
-  return hash.digest('hex');
-}
