@@ -168,12 +168,20 @@ describe('the description', () => {
     expect(fields).toContainEqual(Object.keys(answer));
   });
 
-  it('describes the parameters of Get balance', async () => {
-    const { paths } = (await load()) as unknown as {
-      paths: Record<string, { get: { parameters: { name: string }[] } }>;
-    };
-    const { parameters } = paths['/merchant/balance']!.get;
-    expect(parameters.map(({ name }) => name)).toEqual(['with_rates', 'with_balance']);
+  it('describes the parameters of Get balance and of the lists', async () => {
+    type Parameter = { name: string; schema: Record<string, unknown> };
+    const { paths } = (await load()) as unknown as { paths: Record<string, { get: { parameters: Parameter[] } }> };
+    const parametersOf = (path: string) =>
+      Object.fromEntries(paths[path]!.get.parameters.map(({ name, schema }) => [name, schema]));
+    expect(Object.keys(parametersOf('/merchant/balance'))).toEqual(['with_rates', 'with_balance']);
+    for (const list of ['/merchant/invoices', '/merchant/withdrawals', '/merchant/transactions']) {
+      expect(parametersOf(list)).toMatchObject({
+        limit: { type: ['integer', 'string'], minimum: 1, maximum: 200, default: 50 },
+        crypto: { enum: expect.arrayContaining(['BTC', 'PAXG', 'ALL']) },
+        created_from: { type: 'string', format: 'date-time', description: 'At this time or later.' },
+        created_to: { type: 'string', format: 'date-time', description: 'Before this time.' },
+      });
+    }
   });
 
   it('describes the bodies as they are validated', async () => {

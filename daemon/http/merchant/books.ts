@@ -44,11 +44,12 @@ function placeOf(cursor: string): ListCursor | null {
   return at === undefined || id === undefined ? null : { at: Number(at), id: Number(id) };
 }
 
-const instant = (field: string) =>
+const instant = (field: string, description: string) =>
   z.iso
     .datetime({ offset: true, message: `The ${field} must be a time such as 2026-01-31T00:00:00Z.` })
     .transform((text) => Date.parse(text))
-    .optional();
+    .optional()
+    .meta({ description, override: { type: 'string', format: 'date-time' } });
 
 /** The query of a list. Unknown parameters are ignored, like unknown fields of a body. */
 export function listSchema(statuses: readonly [string, ...string[]]) {
@@ -62,15 +63,17 @@ export function listSchema(statuses: readonly [string, ...string[]]) {
     crypto: z
       .string('The crypto must be a string.')
       .refine((symbol) => symbol === 'ALL' || findAsset(symbol) !== undefined, invalidCrypto(SYMBOLS))
-      .optional(),
-    created_from: instant('created from'),
-    created_to: instant('created to'),
+      .optional()
+      .meta({ override: { enum: SYMBOLS } }),
+    created_from: instant('created from', 'At this time or later.'),
+    created_to: instant('created to', 'Before this time.'),
     limit: z
       .string(many)
       .regex(/^\d{1,3}$/, many)
       .transform(Number)
       .refine((limit) => limit >= 1 && limit <= LIMIT_MAX, many)
-      .optional(),
+      .optional()
+      .meta({ override: { type: ['integer', 'string'], minimum: 1, maximum: LIMIT_MAX, default: LIMIT } }),
     cursor: z
       .string('The cursor is invalid.')
       .max(CURSOR_CHARACTERS_MAX, 'The cursor is invalid.')
