@@ -82,6 +82,9 @@ export function minuteOfDay(at: number, timeZone: string): number {
   return wall.getUTCHours() * 60 + wall.getUTCMinutes();
 }
 
+/** The last second that ISO 8601 writes with four digits of a year: clients read no more of them. */
+const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59);
+
 /** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 
@@ -92,7 +95,8 @@ export function endOfDay(day: Day, timeZone: string): number {
   // the offset may change between the guess and the answer: correct it twice
   let at = wall;
   for (let i = 0; i < 2; i++) at += wall - wallClock(at, timeZone);
-  return at + (REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0);
+  const repeated = REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0;
+  return Math.min(at + repeated, LAST_SECOND);
 }
 
 /** By time zone: the end of a month that was found, and the time for which it was. */

@@ -74,6 +74,10 @@ describe('the end of a day', () => {
     expect(toIso(endOfDay(day, zone))).toBe(expected);
   });
 
+  it.each(ZONES)('of the last day that can be written is not in a year of five digits, also in %s', (zone) => {
+    expect(toIso(endOfDay({ year: 9_999, month: 12, day: 31 }, zone))).toMatch(/^9999-12-31T\d\d:\d\d:59\.000000Z$/);
+  });
+
   it('of every day of the change of the clocks lies in that day, and a second later does not', () => {
     for (const zone of ['Asia/Beirut', 'Africa/Cairo', 'America/Santiago', 'America/Havana', 'Atlantic/Azores']) {
       for (let at = Date.UTC(2026, 0, 1, 12); at < Date.UTC(2028, 0, 1); at += 86_400_000) {
