@@ -57,19 +57,31 @@ describe.each(CHAINS_UTXO)('on %s', (chain) => {
 });
 
 /** Each spoils a right order of two payments in one way. */
-const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
+const REFUSED: [code: string, what: string, why: string, spoil: (order: Order) => void][] = [
   // the recipients
-  ['signer.differs', 'another recipient', ({ plan }) => Object.assign(plan.outputs[0]!, foreign)],
+  [
+    'signer.differs',
+    'another recipient',
+    'it does not pay 20000000 to',
+    ({ plan }) => Object.assign(plan.outputs[0]!, foreign),
+  ],
   [
     'signer.differs',
     "another recipient under the right one's name",
+    'an output does not pay',
     ({ plan }) => Object.assign(plan.outputs[0]!, { script: foreign.script }),
   ],
-  ['signer.differs', 'less for a recipient', ({ plan }) => move(plan, 0, 1, 1n)],
-  ['signer.differs', 'more for a recipient, out of the change', ({ plan }) => move(plan, 2, 0, 1n)],
+  ['signer.differs', 'less for a recipient', 'it does not pay 20000000 to', ({ plan }) => move(plan, 0, 1, 1n)],
+  [
+    'signer.differs',
+    'more for a recipient, out of the change',
+    'it does not pay 20000000 to',
+    ({ plan }) => move(plan, 2, 0, 1n),
+  ],
   [
     'signer.differs',
     "the recipients' amounts exchanged",
+    'it does not pay 20000000 to',
     (order) => {
       move(order.plan, 2, 0, 5n);
       approveAs(order, { units: '20000005' }, 1);
@@ -78,11 +90,13 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'one recipient paid twice',
+    'it does not pay 20000000 to',
     ({ plan }) => Object.assign(plan.outputs[1]!, { ...plan.outputs[0]! }),
   ],
   [
     'signer.differs',
     'nothing for one of them',
+    'it does not pay 20000000 to',
     ({ plan }) => {
       move(plan, 1, 2, plan.outputs[1]!.units);
       plan.outputs.splice(1, 1);
@@ -91,6 +105,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'one more recipient',
+    'it pays somebody whom nobody approved',
     ({ plan }) => {
       move(plan, 2, 0, 50_000n);
       plan.outputs[0]!.units -= 50_000n;
@@ -100,6 +115,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'a payment that nobody asked for',
+    'it pays somebody whom nobody approved',
     (order) => {
       order.withdrawals.pop();
     },
@@ -107,6 +123,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'nobody asking',
+    'it pays others than ourselves',
     (order) => {
       order.withdrawals = [];
     },
@@ -114,33 +131,58 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'the same withdrawal twice',
+    'it does not pay 20000000 to',
     (order) => {
       order.withdrawals[1] = order.withdrawals[0]!;
     },
   ],
   // the change
-  ['signer.differs', 'change to somebody else', (order) => Object.assign(change(order), foreign)],
+  [
+    'signer.differs',
+    'change to somebody else',
+    'the change is not ours',
+    (order) => Object.assign(change(order), foreign),
+  ],
   [
     'signer.differs',
     'change under our own name to somebody else',
+    'an output does not pay',
     (order) => Object.assign(change(order), { script: foreign.script }),
   ],
-  ['signer.differs', 'change to another index than it says', (order) => Object.assign(change(order), { index: 4 })],
-  ['signer.differs', 'change to an address for payers', (order) => Object.assign(change(order), own('LTC', 0, 3))],
+  [
+    'signer.differs',
+    'change to another index than it says',
+    'the change is not ours',
+    (order) => Object.assign(change(order), { index: 4 }),
+  ],
+  [
+    'signer.differs',
+    'change to an address for payers',
+    'the change is not ours',
+    (order) => Object.assign(change(order), own('LTC', 0, 3)),
+  ],
   [
     'signer.differs',
     'change to another account',
+    'the change is not ours',
     (order) => Object.assign(change(order), own('LTC', 1, 3, 'regtest', 1)),
   ],
-  ['signer.differs', 'change to another network', (order) => Object.assign(change(order), own('LTC', 1, 3, 'testnet'))],
+  [
+    'signer.differs',
+    'change to another network',
+    'an output does not pay',
+    (order) => Object.assign(change(order), own('LTC', 1, 3, 'testnet')),
+  ],
   [
     'signer.differs',
     'change where nobody finds it',
+    'the change goes to address 2000000000, which is further',
     (order) => Object.assign(change(order), own('LTC', 1, 2_000_000_000), { index: 2_000_000_000 }),
   ],
   [
     'signer.differs',
     'change in two parts',
+    'there is more than one change',
     ({ plan }) => {
       plan.outputs.push({ kind: 'change', ...own('LTC', 1, 4), index: 4, units: 50_000n });
       plan.outputs[2]!.units -= 50_000n;
@@ -149,6 +191,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'change so small that it is dust',
+    'an output is dust',
     ({ plan }) => {
       plan.outputs.push({ kind: 'change', ...own('LTC', 1, 4), index: 4, units: 2_939n });
       plan.outputs[2]!.units -= 2_939n;
@@ -158,6 +201,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'an input named twice',
+    'an input is named twice',
     ({ plan }) => {
       plan.inputs[1] = plan.inputs[0]!;
     },
@@ -165,6 +209,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'a coin said to be worth less: the rest would be fee',
+    'is not worth 49000000',
     ({ plan }) => {
       plan.inputs[1]!.units -= 1_000_000n;
       plan.outputs[2]!.units -= 1_000_000n;
@@ -173,6 +218,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'a coin said to be worth more',
+    'is not worth 50000001',
     ({ plan }) => {
       plan.inputs[1]!.units += 1n;
       plan.fee += 1n;
@@ -181,6 +227,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'a coin of another index',
+    'is not ours',
     ({ plan }) => {
       plan.inputs[1]!.index += 1;
     },
@@ -188,6 +235,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'a coin of the other branch',
+    'is not ours',
     ({ plan }) => {
       plan.inputs[0]!.branch = 1;
     },
@@ -195,6 +243,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'a coin with another script',
+    'has another script',
     ({ plan }) => {
       plan.inputs[0]!.script = foreign.script;
     },
@@ -202,16 +251,19 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     "somebody else's coin",
+    'is not ours',
     (order) => swapCoin(order, coin('LTC', 50_000_000n, { script: foreign.script })),
   ],
   [
     'signer.input',
     'a coin of another account',
+    'is not ours',
     (order) => swapCoin(order, coin('LTC', 50_000_000n, { script: own('LTC', 0, 0, 'regtest', 1).script })),
   ],
   [
     'signer.input',
     'no previous transaction',
+    'was not given',
     (order) => {
       delete order.previous[order.plan.inputs[1]!.outpoint.slice(0, 64)];
     },
@@ -219,6 +271,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'another previous transaction',
+    'is not what was given for it',
     (order) => {
       order.previous[order.plan.inputs[1]!.outpoint.slice(0, 64)] = Object.values(order.previous)[0]!;
     },
@@ -226,6 +279,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'an output that the previous transaction has not',
+    'There is no output',
     ({ plan }) => {
       plan.inputs[2]!.outpoint = `${plan.inputs[2]!.outpoint.slice(0, 64)}:9`;
     },
@@ -233,6 +287,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'no previous transaction by a special name',
+    'was not given',
     (order) => {
       order.previous = JSON.parse('{"__proto__": {}}');
     },
@@ -241,6 +296,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'another fee than inputs less outputs',
+    'inputs are not outputs plus fee',
     ({ plan }) => {
       plan.fee -= 1n;
     },
@@ -248,6 +304,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'more going out than in',
+    'inputs are not outputs plus fee',
     ({ plan }) => {
       plan.outputs[2]!.units += 3_000n;
       plan.fee = -1_000n;
@@ -256,6 +313,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.fee',
     'a fee above what was approved',
+    'a fee of 10001 is above the limit of 10000',
     ({ plan }) => {
       plan.outputs[2]!.units -= 8_001n;
       plan.fee += 8_001n;
@@ -264,6 +322,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.fee',
     'a fee above any sense, although approved',
+    'a fee of 1259995000 is above the limit of 1650000',
     (order) => {
       order.plan.outputs[2]!.units = 5_000n;
       order.plan.fee = 109_995_000n;
@@ -275,6 +334,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'a version that nobody relays',
+    'a transaction has version 1 or 2',
     ({ plan }) => {
       plan.version = 3;
     },
@@ -282,6 +342,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'a lock time that is an instant',
+    'the lock time is no height',
     ({ plan }) => {
       plan.lockTime = 1_800_000_000;
     },
@@ -289,6 +350,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'a relative lock time',
+    'an input has a relative lock time',
     ({ plan }) => {
       plan.inputs[0]!.sequence = 65_535;
     },
@@ -296,6 +358,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.unsupported',
     'no input',
+    'A transaction has 1 to 1470 inputs',
     ({ plan }) => {
       plan.inputs = [];
     },
@@ -303,18 +366,40 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.unsupported',
     'a chain whose transactions are made elsewhere',
+    'The wallet does not sign for ETH yet',
     ({ plan }) => {
       plan.chain = 'ETH';
     },
   ],
   // whose it is
-  ['signer.differs', 'an approval for another chain', (order) => approveAs(order, { chain: 'BTC', asset: 'BTC' })],
-  ['signer.differs', 'an approval for another asset', (order) => approveAs(order, { asset: 'USDT_ERC20' })],
-  ['signer.differs', 'an approval for another network', (order) => approveAs(order, { network: 'mainnet' })],
-  ['signer.differs', 'an approval for another account', (order) => approveAs(order, { accountNo: 1 })],
+  [
+    'signer.differs',
+    'an approval for another chain',
+    'what was approved is of another account, chain or asset',
+    (order) => approveAs(order, { chain: 'BTC', asset: 'BTC' }),
+  ],
+  [
+    'signer.differs',
+    'an approval for another asset',
+    'what was approved is of another account, chain or asset',
+    (order) => approveAs(order, { asset: 'USDT_ERC20' }),
+  ],
+  [
+    'signer.differs',
+    'an approval for another network',
+    'what was approved is of another account, chain or asset',
+    (order) => approveAs(order, { network: 'mainnet' }),
+  ],
+  [
+    'signer.differs',
+    'an approval for another account',
+    'what was approved is of another account, chain or asset',
+    (order) => approveAs(order, { accountNo: 1 }),
+  ],
   [
     'signer.differs',
     'the same plan on another network',
+    'an output does not pay',
     (order) => {
       order.plan.network = 'testnet';
       for (const at of [0, 1]) approveAs(order, { network: 'testnet' }, at);
@@ -323,6 +408,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'the same plan on mainnet',
+    'is not ours',
     (order) => {
       order.plan.network = 'mainnet';
       for (const at of [0, 1]) approveAs(order, { network: 'mainnet' }, at);
@@ -331,6 +417,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.input',
     'the same plan of another account',
+    'is not ours',
     (order) => {
       order.plan.accountNo = 1;
       for (const at of [0, 1]) approveAs(order, { accountNo: 1 }, at);
@@ -340,6 +427,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.approval',
     'an approval of another withdrawal',
+    "the operator's approval does not belong to this payment",
     ({ withdrawals }) => {
       withdrawals[0]!.approval = withdrawals[1]!.approval;
     },
@@ -347,6 +435,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.approval',
     'a fee raised after the approval',
+    "the operator's approval does not belong to this payment",
     ({ withdrawals }) => {
       withdrawals[0]!.intent.feeMax = '9999';
     },
@@ -354,6 +443,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.approval',
     'another name than was approved',
+    "the operator's approval does not belong to this payment",
     ({ withdrawals }) => {
       withdrawals[0]!.intent.uuid = fresh();
     },
@@ -361,6 +451,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.approval',
     'an approval whose end was moved',
+    "the operator's approval does not belong to this payment",
     ({ withdrawals }) => {
       withdrawals[0]!.approval = { ...approve(withdrawals[0]!.intent), until: soon() - 1 } as never;
     },
@@ -368,6 +459,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.approval',
     'an approval that has ended',
+    "the operator's approval has expired",
     ({ withdrawals }) => {
       withdrawals[0]!.approval = approve(withdrawals[0]!.intent, now);
     },
@@ -375,6 +467,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.approval',
     'no MAC at all',
+    "the operator's approval does not belong to this payment",
     ({ withdrawals }) => {
       withdrawals[0]!.approval = { by: 'operator', until: soon(), mac: '' };
     },
@@ -382,6 +475,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.limit',
     'a policy without a grant',
+    'nothing was granted for this account and asset',
     ({ withdrawals }) => {
       withdrawals[0]!.approval = { by: 'policy' };
     },
@@ -390,6 +484,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
   [
     'signer.differs',
     'cancelling what was never signed',
+    'a payment that was never signed needs no cancellation',
     (order) => {
       order.purpose = 'cancel';
       order.plan.outputs = [{ ...change(order), units: 149_998_000n }];
@@ -414,10 +509,24 @@ function huge(order: Order): void {
 }
 
 describe('refused', () => {
-  it.each(REFUSED)('with %s: %s', async (code, _, spoil) => {
+  it.each(REFUSED)('with %s: %s', async (code, _, why, spoil) => {
     const order = payment('LTC', [fresh(), fresh()], 20_000_000n);
     spoil(order);
-    expect(await codeOf(session.sign(order))).toBe(code);
+    const signing = session.sign(order);
+    await expect(signing).rejects.toThrow(why);
+    expect(await codeOf(signing)).toBe(code);
+  });
+
+  it('to cancel nothing, or one withdrawal as if it were two, whose fees were approved together', async () => {
+    const order = payment('LTC', [fresh()]);
+    await session.sign(order);
+    const fee = 9_000n;
+    const outputs = [{ ...change(order), units: 150_000_000n - fee }];
+    const [one] = order.withdrawals;
+    for (const withdrawals of [[], [one!, one!]]) {
+      const cancel = { ...order, purpose: 'cancel' as const, plan: { ...order.plan, fee, outputs }, withdrawals };
+      await expect(session.sign(cancel)).rejects.toThrow('an order names at least one withdrawal, and each once');
+    }
   });
 
   it('with a coin of Bitcoin Cash that carries a CashToken, which would be lost', async () => {
