@@ -199,20 +199,14 @@ export function settle(
 
   if (invoice === 'paid') payment = 'paid';
   else if (invoice === 'canceled') payment = 'overdue';
-  else if (payment === 'pending' && syncedAt >= terms.deadlineAt && sums.seenValue < needed && sums.allValued) {
-    payment = 'overdue';
-  }
+  else if (syncedAt >= terms.deadlineAt && sums.seenValue < needed && sums.allValued) payment = 'overdue';
 
   for (const credit of credits) {
     const claim = claimFor(credit, counted.has(credit), terms.invoice, invoice, graceEndsAt);
     if (claim !== null) effects.push({ kind: 'claim', credit: credit.id, claim });
   }
 
-  const checks = [
-    ...(payment === 'pending' ? [terms.deadlineAt] : []),
-    graceEndsAt,
-    ...(counted.size === 0 ? [abandonedAt] : []),
-  ];
+  const checks = [terms.deadlineAt, graceEndsAt, ...(counted.size === 0 ? [abandonedAt] : [])];
   // the credits of a canceled invoice go to the inbox at the same moment
   const { received, confirmed, seenValue, confirmedValue } =
     invoice === 'canceled' ? sum(credits.filter(({ claim }) => claim === 'invoice')) : sums;

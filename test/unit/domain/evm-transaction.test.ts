@@ -57,11 +57,22 @@ describe('RLP', () => {
     ['a length that fits into the prefix', 'b80161'],
     ['a length with a leading zero', `b90038${'61'.repeat(56)}`],
     ['less than its length', '83616263'.slice(0, 6)],
-    ['a list whose item ends outside', 'c28361'],
+    ['a list whose item ends outside', 'c283ff'],
+    ['55 bytes with a length of their own', `b837${'61'.repeat(55)}`],
     ['a length of 8 bytes', 'bfffffffffffffffff'],
     ['lists in lists without end', 'c6c5c4c3c2c1c0'],
   ])('refuses %s', (_, text) => {
-    expect(() => decodeRlp(bytes(text))).toThrow('The bytes are not RLP');
+    expect(() => decodeRlp(bytes(text))).toThrow(new Rejected('spend.malformed', 'The bytes are not RLP'));
+  });
+
+  it.each<[string, Rlp]>([
+    ['7f', Uint8Array.of(0x7f)],
+    ['8180', Uint8Array.of(0x80)],
+    [`b838${'61'.repeat(56)}`, new Uint8Array(56).fill(0x61)],
+    ['c4c3c2c1c0', [[[[[]]]]]],
+  ])('has %s as its only form', (text, item) => {
+    expect(decodeRlp(bytes(text))).toEqual(item);
+    expect(encodeRlp(item)).toEqual(bytes(text));
   });
 });
 

@@ -47,6 +47,7 @@ it.each<[string, Part[], bigint, number, Part[]]>([
   ['all of it was seen earlier', PARTS, 10n, 20, [[10, 4n]]],
   ['more than it was', PARTS, 9n, 20, [[10, 4n]]],
   ['some of it was', PARTS, 11n, 30, PARTS],
+  ['three parts were', [...PARTS, [25, 1n]], 11n, 25, PARTS],
 ])('a deposit of which %s counts from then on', (_, taken, units, at, inherited) => {
   expect(seenWhen(taken, units, 30)).toEqual({ at, inherited });
 });
