@@ -52,7 +52,7 @@ export function decodeRlp(bytes: Uint8Array): Rlp {
 }
 
 function read(bytes: Uint8Array, at: number, limit: number, depth: number): { item: Rlp; end: number } {
-  const first = at < limit ? bytes[at] : undefined;
+  const first = bytes[at];
   if (first === undefined || depth > DEPTH_MAX) throw malformed();
   if (first < STRING) return { item: bytes.slice(at, at + 1), end: at + 1 };
   const isList = first >= LIST;
@@ -80,7 +80,7 @@ function read(bytes: Uint8Array, at: number, limit: number, depth: number): { it
 /** A length in its shortest form, which is longer than what fits into the prefix. */
 function lengthAt(bytes: Uint8Array, at: number, count: number): number {
   const digits = bytes.slice(at, at + count);
-  const length = count > 4 || digits.length < count ? 0 : digits.reduce((sum, digit) => sum * 256 + digit, 0);
+  const length = digits.reduce((sum, digit) => sum * 256 + digit, 0);
   if (digits[0] === 0 || length <= SHORT_BYTES_MAX) throw malformed();
   return length;
 }

@@ -60,6 +60,9 @@ describe('RLP', () => {
     ['a list whose item ends outside', 'c283ff'],
     ['55 bytes with a length of their own', `b837${'61'.repeat(55)}`],
     ['a length of 8 bytes', 'bfffffffffffffffff'],
+    ['a length of 8 bytes for 56', `bf0000000000000038${'61'.repeat(56)}`],
+    ['half of a length', 'b9ff'],
+    ['half of a length in a list', 'c2b93801'],
     ['lists in lists without end', 'c6c5c4c3c2c1c0'],
   ])('refuses %s', (_, text) => {
     expect(() => decodeRlp(bytes(text))).toThrow(new Rejected('spend.malformed', 'The bytes are not RLP'));

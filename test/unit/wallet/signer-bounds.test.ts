@@ -137,6 +137,7 @@ describe('a payment to ourselves', () => {
     ['names no coins', toSelf(() => null)],
     ['names one of three', toSelf((order) => all(order).slice(1))],
     ['names another', toSelf((order) => [...all(order).slice(1), coin('LTC', 1n).coin.outpoint])],
+    ['names one more', toSelf((order) => [...all(order), coin('LTC', 1n).coin.outpoint])],
     ['names an amount', toSelf(all, '1')],
   ])('is not signed when it %s', async (_, order) => {
     expect(await codeOf(session.sign(order))).toBe('signer.differs');

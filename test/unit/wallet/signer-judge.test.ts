@@ -371,12 +371,32 @@ const REFUSED: [code: string, what: string, why: string, spoil: (order: Order) =
       plan.chain = 'ETH';
     },
   ],
+  // what stands alone
+  [
+    'signer.differs',
+    'a payment of named coins beside another',
+    'stands alone',
+    (order) => approveAs(order, { coins: [order.plan.inputs[0]!.outpoint] }),
+  ],
+  ['signer.differs', 'a sweep beside another payment', 'stands alone', (order) => approveAs(order, { sweep: true })],
+  [
+    'signer.differs',
+    'a payment to ourselves beside another',
+    'stands alone',
+    (order) => approveAs(order, { address: ADDRESS_SELF }),
+  ],
   // whose it is
   [
     'signer.differs',
     'an approval for another chain',
     'what was approved is of another account, chain or asset',
     (order) => approveAs(order, { chain: 'BTC', asset: 'BTC' }),
+  ],
+  [
+    'signer.differs',
+    'an approval for the same asset on another chain',
+    'what was approved is of another account, chain or asset',
+    (order) => approveAs(order, { chain: 'BTC' }),
   ],
   [
     'signer.differs',
@@ -480,6 +500,14 @@ const REFUSED: [code: string, what: string, why: string, spoil: (order: Order) =
       withdrawals[0]!.approval = { by: 'policy' };
     },
   ],
+  [
+    'signer.approval',
+    'a grant of gas',
+    'a grant of gas pays nobody',
+    ({ withdrawals }) => {
+      withdrawals[0]!.approval = { by: 'gas' };
+    },
+  ],
   // cancelling
   [
     'signer.differs',
@@ -527,6 +555,8 @@ describe('refused', () => {
       const cancel = { ...order, purpose: 'cancel' as const, plan: { ...order.plan, fee, outputs }, withdrawals };
       await expect(session.sign(cancel)).rejects.toThrow('an order names at least one withdrawal, and each once');
     }
+    const burning = { ...order, purpose: 'cancel' as const, plan: { ...order.plan, fee: 150_000_000n, outputs: [] } };
+    await expect(session.sign(burning)).rejects.toThrow('it pays others than ourselves');
   });
 
   it('with a coin of Bitcoin Cash that carries a CashToken, which would be lost', async () => {
