@@ -1,9 +1,9 @@
 /** `countinghouse alert`: the operator's alerts. */
 import type { Command } from 'commander';
-import { textOf } from '../domain/messages.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { wholeNumber } from './parse.ts';
+import { textOf } from './said.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 

@@ -6,7 +6,6 @@
  * kind.
  */
 import type { Result } from '../contract/operator.ts';
-import { textIn } from '../domain/messages.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
 import { macAt } from '../operator/keyholder.ts';
 import type { Proposal } from '../operator/request.ts';
@@ -14,6 +13,7 @@ import type { OperatorRequest } from '../operator/review.ts';
 import type { ForwardGrant, GasGrant } from '../wallet/signer/port.ts';
 import { EXIT, Failure } from './io.ts';
 import { confirm } from './prompt.ts';
+import { textIn } from './said.ts';
 import { type PassphraseOption, passphraseOf } from './secrets.ts';
 import type { Session } from './session.ts';
 

@@ -3,6 +3,7 @@ import type { BackupReport } from '../app/backup/verify.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { formatUnits } from '../domain/money.ts';
 import { clean } from './io.ts';
+import { when } from './table.ts';
 
 export const notOfWords = (account: string): string =>
   `Not from the words, compare it with the wallet that has its keys: ${clean(account)}`;
@@ -10,7 +11,7 @@ export const notOfWords = (account: string): string =>
 export function reportText({ manifest, addresses, watch_only: watchOnly, problems, newer }: BackupReport): string {
   const { facts } = manifest;
   const lines = [
-    `Backup of ${manifest.made_at}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
+    `Backup of ${when(manifest.made_at)}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
     `${facts.counts.invoices} invoices, ${facts.counts.payments} payments, ${facts.counts.credits} deposits`,
     `${addresses} addresses of ${facts.accounts.length - watchOnly.length} accounts derived again from the words`,
     ...watchOnly.map(notOfWords),

@@ -1,9 +1,9 @@
 /** `countinghouse closing`: closes the counter's day, shows and exports closings, and sends them by e-mail. */
 import type { Command } from 'commander';
 import { type Closing, closingCsv } from '../contract/closing-table.ts';
-import { textIn } from '../domain/messages.ts';
 import { action, itemCommand } from './commands.ts';
 import { type Io, usage } from './io.ts';
+import { textIn } from './said.ts';
 import type { Session } from './session.ts';
 import { onlyBusiness } from './statement.ts';
 import { pairs, table, when } from './table.ts';

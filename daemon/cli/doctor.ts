@@ -2,10 +2,11 @@
 import { lstat, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { textIn, textOf, type Value } from '../domain/messages.ts';
+import type { Value } from '../domain/messages.ts';
 import { action } from './commands.ts';
 import { configFile } from './config.ts';
 import { FaultShown, type Io } from './io.ts';
+import { textIn, textOf } from './said.ts';
 import type { Session } from './session.ts';
 import { BYTES_PER_MB, table } from './table.ts';
 

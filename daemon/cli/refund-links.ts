@@ -1,11 +1,11 @@
 /** `countinghouse refund-link`: pages on which a payer types the address of a refund. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { textOf } from '../domain/messages.ts';
 import { action, itemCommand } from './commands.ts';
 import { type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import { wholeNumber } from './parse.ts';
+import { textOf } from './said.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 

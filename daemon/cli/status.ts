@@ -1,9 +1,9 @@
 /** `countinghouse status`. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { textOf } from '../domain/messages.ts';
 import { action } from './commands.ts';
 import type { Io } from './io.ts';
+import { textOf } from './said.ts';
 import type { Session } from './session.ts';
 import { BYTES_PER_MB, pairs, span, table, when } from './table.ts';
 

@@ -1,6 +1,6 @@
 /** Withdrawals as text. */
 import type { Result } from '../contract/operator.ts';
-import { textIn, textOf } from '../domain/messages.ts';
+import { textIn, textOf } from './said.ts';
 import { indent, pairs, table, when } from './table.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { textIn, textOf } from '../domain/messages.ts';
 import { MS_PER_SECOND } from '../domain/time.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Expected, OperatorRequest } from '../operator/review.ts';
@@ -14,6 +13,7 @@ import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import { requestId, withdrawalNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { psbtCommands } from './psbt.ts';
+import { textIn, textOf } from './said.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
