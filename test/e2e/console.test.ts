@@ -101,6 +101,39 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('says on Home that a restored service waits, and calls nothing fine that it has not read', async () => {
+    await shop.invoice(25, 'LTC');
+    const held = Promise.withResolvers<void>();
+    const ends = [
+      instead('alert.list', async (_params, real) => {
+        await held.promise;
+        return real();
+      }),
+      instead('restore.status', async (_params, real) => ({ ...(await real()), quarantined: true })),
+      instead('withdrawal.list', () => ({ withdrawals: [], next: null })),
+    ];
+    try {
+      const page = await shop.open('home');
+      const things = page.locator('.things');
+      await things.getByText('This Countinghouse was restored and waits for you.').waitFor();
+      await page.context().close();
+      ends.splice(1, 1)[0]!();
+      const before = await shop.open('home');
+      await before.getByRole('heading', { name: 'Latest invoices' }).waitFor();
+      await before.locator('tr', { hasText: '€25.00' }).first().waitFor();
+      expect(await before.getByText('Nothing needs you').count()).toBe(0);
+      held.resolve();
+      await before
+        .getByText(/Nothing needs you|needs? you$/)
+        .first()
+        .waitFor();
+      await before.context().close();
+    } finally {
+      held.resolve();
+      for (const end of ends) end();
+    }
+  });
+
   it('opens the approval of a refund by itself, and says that nothing is sent before it is', async () => {
     const slug = await shop.invoice(25, 'LTC');
     await shop.pay(slug);

@@ -1,5 +1,6 @@
 /** Things that wait for a decision, the most urgent first, each with one button. */
 import type { ReactNode } from 'react';
+import type { Result } from '../../bridge.ts';
 import { useCall } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
@@ -7,7 +8,7 @@ import { exact, groups } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { useInbox } from '../../parts/inbox.ts';
 import { chainName } from '../../parts/names.ts';
-import { coinName, shortName, Told } from '../../parts/parts.tsx';
+import { coinName, Problem, Still, shortName, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './home.tsx';
 
@@ -40,16 +41,41 @@ const REASONS = [
   'overpaid',
 ] as const;
 
-function useThings(business: Business, t: T): Thing[] {
+/** `isWhole`: all that could wait was read. */
+type Waiting = { things: Thing[]; isWhole: boolean; error: Error | null };
+
+function useThings(business: Business, t: T): Waiting {
+  const restored = useCall('restore.status', {}, { every: EVERY_MS });
+  const asked = useCall('withdrawal.list', { state: 'requested', limit: READ_MAX });
+  const inbox = useInbox(business.id, { newest: READ_MAX, every: EVERY_MS });
+  const status = useCall('status', {}, { every: EVERY_MS });
+  const alerts = useCall('alert.list', { limit: READ_MAX }, { every: EVERY_MS });
+  const calls = [restored, asked, inbox, status, alerts];
+  return {
+    things: [
+      ...(restored.data?.quarantined ? [quarantine(t)] : []),
+      ...useDecisions(business, asked.data?.withdrawals ?? [], inbox.data ?? [], t),
+      ...warningsOf(business, status.data?.chains ?? [], alerts.data?.alerts ?? [], t),
+    ],
+    isWhole: calls.every(({ data }) => data !== undefined),
+    error: calls.find(({ error }) => error !== null)?.error ?? null,
+  };
+}
+
+function quarantine(t: T): Thing {
+  const look = { shape: 'warning', tone: 'warn', button: t('details') } as const;
+  return { key: 'q', title: t('restored'), note: t('restoredNote'), to: href('wallet'), ...look };
+}
+
+type Item = Result<'inbox.list'>['items'][number];
+type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
+
+function useDecisions(business: Business, asked: Withdrawal[], inbox: Item[], t: T): Thing[] {
   const language = useLanguage();
   const own = (one: { business_id: number }): boolean => one.business_id === business.id;
-  const asked = useCall('withdrawal.list', { state: 'requested', limit: READ_MAX }).data?.withdrawals.filter(own) ?? [];
-  const inbox = useInbox(business.id, { newest: READ_MAX, every: EVERY_MS }).data ?? [];
-  const chains = useCall('status', {}, { every: EVERY_MS }).data?.chains ?? [];
-  const alerts = useCall('alert.list', { limit: READ_MAX }, { every: EVERY_MS }).data?.alerts ?? [];
   const reason = (word: string): string => t(REASONS.find((known) => known === word) ?? 'unexpected');
   return [
-    ...asked.map(({ id, amount, crypto, address }): Thing => {
+    ...asked.filter(own).map(({ id, amount, crypto, address }): Thing => {
       const note = t('approveNote', {
         amount: exact(amount, language),
         crypto: coinName(crypto),
@@ -77,6 +103,14 @@ function useThings(business: Business, t: T): Thing[] {
           button: t('decide'),
         };
       }),
+  ];
+}
+
+type Chain = Result<'status'>['chains'][number];
+type Alert = Result<'alert.list'>['alerts'][number];
+
+function warningsOf(business: Business, chains: Chain[], alerts: Alert[], t: T): Thing[] {
+  return [
     ...chains
       .filter((one) => one.network === business.network && (one.error !== null || one.withheld !== null))
       .filter((one) => one.error !== null || one.synced_at !== null)
@@ -98,8 +132,11 @@ function useThings(business: Business, t: T): Thing[] {
 
 /** `quiet`: says nothing where nothing waits. */
 export function Attention({ business, quiet = false, t }: { business: Business; quiet?: boolean; t: T }): ReactNode {
-  const things = useThings(business, t);
+  const { things, isWhole, error } = useThings(business, t);
   if (quiet && things.length === 0) return null;
+  if (things.length === 0 && !isWhole) {
+    return <section className="section">{error ? <Problem error={error} /> : <Still rows={2} />}</section>;
+  }
   const shown = things.slice(0, SHOWN);
   return (
     <section className="section">
