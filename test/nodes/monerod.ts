@@ -23,6 +23,9 @@ export const monerodTitle = (what: string): string => (hasMonerod ? what : `${wh
 
 // without `--rpc-ssl` each program makes an RSA key of 4,096 bits at its start, which takes seconds
 const REGTEST = ['--regtest', '--fixed-difficulty', '1', '--keep-fakechain', '--rpc-ssl', 'disabled'];
+/** In a node's folder, in place of the library that works for blocks. */
+const NO_WORK = 'no-work.so';
+const NO_WORK_SOURCE = join(import.meta.dirname, 'no-work.c');
 const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
@@ -36,6 +39,8 @@ const PAYER = {
 };
 /** Somebody's standard address, for blocks whose reward is not the payer's. */
 const STRANGER = '42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm';
+
+const run = promisify(execFile);
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 type Output = { address: string; units: bigint };
@@ -104,6 +109,10 @@ export class Monerod {
 
   static async #new(): Promise<Monerod> {
     const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
+    // without a compiler it works for its blocks
+    await run('cc', ['-shared', '-fPIC', '-o', join(folder, NO_WORK), NO_WORK_SOURCE]).catch((error) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
     return new Monerod(await freePort(), await freePort(), folder);
   }
 
@@ -139,7 +148,7 @@ export class Monerod {
         '0',
         ...options,
       ],
-      { stdio: 'ignore' },
+      { stdio: 'ignore', env: { ...process.env, LD_PRELOAD: join(this.folder, NO_WORK) } },
     );
     // it listens once it is ready; the content of an answer depends on its options
     await this.#ready(this.#node, async () => {
@@ -403,7 +412,7 @@ export class Monerod {
 }
 
 /** Its file is a gigabyte, mostly holes. */
-const copyChain = (from: string, to: string) => promisify(execFile)('cp', ['-r', '--sparse=always', from, to]);
+const copyChain = (from: string, to: string) => run('cp', ['-r', '--sparse=always', from, to]);
 
 export const OTHER = 'other';
 

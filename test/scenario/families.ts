@@ -1,7 +1,8 @@
 /** The nodes of the families beside Bitcoin's: an anvil with a tether, and a monerod, each with one who pays. */
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { callOf, hasAnvil } from '../nodes/evm/anvil.ts';
-import { hasMonerod, Monerod } from '../nodes/monerod.ts';
+import { hasMonerod } from '../nodes/monerod.ts';
+import { startMonerod } from '../support/monerod.ts';
 
 export const hasFamilies = hasAnvil && hasMonerod;
 export const familiesTitle = (what: string): string =>
@@ -16,7 +17,7 @@ const TENTH = 10n ** 11n;
 export type Families = Awaited<ReturnType<typeof startFamilies>>;
 
 export async function startFamilies() {
-  const [scene, monero] = await Promise.all([EvmScene.start('ETH'), Monerod.start()]);
+  const [scene, monero] = await Promise.all([EvmScene.start('ETH'), startMonerod()]);
   const { anvil } = scene;
   const mine = async (blocks: number): Promise<void> => {
     await Promise.all([anvil.mine(blocks), monero.mine(blocks)]);
