@@ -80,6 +80,7 @@ async function withRestored(name: string, work: (daemon: Daemon, dataDir: string
     const daemon = await startDaemon({
       dataDir,
       now: service.now,
+      jump: JUMP,
       log: createLog({ level: 'silent', format: 'json' }),
     });
     try {

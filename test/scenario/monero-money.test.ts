@@ -214,7 +214,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
   /** A service on a folder that was restored, with its operator. */
   async function restored<T>(dataDir: string, work: (client: Operator, url: string) => Promise<T>): Promise<T> {
     const log = createLog({ level: 'silent', format: 'json' });
-    const daemon = await startDaemon({ dataDir, now: service.now, log });
+    const daemon = await startDaemon({ dataDir, now: service.now, jump: JUMP, log });
     try {
       return await work(new Operator(dataDir, PASSPHRASE), daemon.url);
     } finally {

@@ -151,7 +151,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
     const opened = await openByVault(join(first.dataDir, 'vault'), PASSPHRASE);
     await restoreBackup(join(folder, 'now.backup'), opened, dataDir, first.now(), JUMP);
     opened.close();
-    restored = await startDaemon({ dataDir, now: first.now, log: createLog({ level: 'silent', format: 'json' }) });
+    const log = createLog({ level: 'silent', format: 'json' });
+    restored = await startDaemon({ dataDir, now: first.now, jump: JUMP, log });
     operator = new Operator(dataDir, PASSPHRASE);
   }
 

@@ -158,7 +158,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals around a backup, on l
     const config = join(dataDir, 'countinghouse.toml');
     const settings = (await readFile(config, 'utf8')).replace(/core_rpc = .*/, `electrum = ["${server.url}"]`);
     await writeFile(config, settings);
-    restored = await startDaemon({ dataDir, now: first.now, log: createLog({ level: 'silent', format: 'json' }) });
+    const log = createLog({ level: 'silent', format: 'json' });
+    restored = await startDaemon({ dataDir, now: first.now, jump: JUMP, log });
     operator = new Operator(dataDir, PASSPHRASE);
   }
 
