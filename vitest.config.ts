@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { ALONE } from './test/support/alone.ts';
-import { startsBundles } from './test/support/bundles.ts';
+import { cheapGuesses, startsBundles } from './test/support/bundles.ts';
 
 /** Those that last longest, in this order, of each project: begun last, they would go on alone at the end. */
 const FIRST = [
@@ -35,7 +35,7 @@ const PICTURES = process.env.CONSOLE_PICTURES
   : null;
 
 export default defineConfig({
-  plugins: [startsBundles()],
+  plugins: [cheapGuesses, startsBundles()],
   test: {
     globalSetup: 'test/support/bundles.ts',
     projects: [

@@ -83,6 +83,22 @@ export const entryFile = (name: keyof typeof ENTRIES): string => BUNDLES[name] ?
   },
 });
 
+/** The cost of a guess at a passphrase in the product, 0.3 s, which would be most of many tests, and theirs. */
+const VAULT = 'daemon/wallet/vault.ts';
+const COST = 'const SCRYPT: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };';
+const CHEAP = 'const SCRYPT: ScryptCost = { N: 2, r: 1, p: 1 };';
+
+/** Makes wallets whose passphrase costs nothing to try, in the tests and in what they start. */
+export const cheapGuesses: Plugin = {
+  name: 'cheap-guesses',
+  enforce: 'pre',
+  transform(code, id) {
+    if (relative(ROOT, id) !== VAULT) return null;
+    if (!code.includes(COST)) throw new Error(`${VAULT} has no ${COST}: see test/support/bundles.ts`);
+    return code.replace(COST, CHEAP);
+  },
+};
+
 /** Below the folder of its bundle. It keeps the path, by which a test finds the processes of a program. */
 const builtName = (program: string): string => program.replace(/\.ts$/, '.mjs');
 
@@ -105,7 +121,7 @@ async function bundle(bundles: string, name: string, programs: string[], plugins
         },
       },
       ssr: { target: 'node', noExternal: true, external: COMPILED },
-      plugins: [...plugins, ownPlaces],
+      plugins: [...plugins, cheapGuesses, ownPlaces],
     });
   });
 }

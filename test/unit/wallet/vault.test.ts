@@ -11,6 +11,8 @@ const SECRET = { mnemonic: 'zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong', 
 const PASSPHRASE = 'correct horse battery';
 const FINGERPRINT = '73c5da0a';
 const KEY = Buffer.alloc(32, 9);
+/** The product's, in place of which the tests' plugin (test/support/bundles.ts) puts one that costs nothing. */
+const COST = { N: 2 ** 17, r: 8, p: 1 };
 
 let folder: string;
 let file: string;
@@ -20,7 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'vault-'));
   file = join(folder, 'wallet.json');
   keyed = join(folder, 'keyed.json');
-  await createVault(file, SECRET, PASSPHRASE, FINGERPRINT);
+  await createVault(file, SECRET, PASSPHRASE, FINGERPRINT, COST);
   await createVault(keyed, SECRET, KEY, FINGERPRINT);
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -65,13 +67,18 @@ describe('a vault under a passphrase', () => {
     expect(await vaultFingerprint(file)).toBe(FINGERPRINT);
   });
 
+  it('costs a guess 0.3 s in the product', async () => {
+    const source = await readFile(new URL('../../../daemon/wallet/vault.ts', import.meta.url), 'utf8');
+    expect(source).toContain('const SCRYPT: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };');
+  });
+
   it('names its format and scrypt’s costs, is the owner’s alone, and shows no secret', async () => {
     const text = await readFile(file, 'utf8');
     expect(JSON.parse(text)).toMatchObject({
       header: {
         format: 'countinghouse-vault',
         version: 1,
-        kdf: { name: 'scrypt', N: 131072, r: 8, p: 1 },
+        kdf: { name: 'scrypt', ...COST },
         cipher: { name: 'aes-256-gcm' },
       },
     });
