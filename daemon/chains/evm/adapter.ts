@@ -1,11 +1,10 @@
 /** The source of Ethereum and BNB Smart Chain: tokens by their events, the coin by balances, all in blocks. */
 import type { AssetId, Network } from '../../domain/assets.ts';
-import type { AccountKey, Branch, Checkpoint, Credit, DerivedAddress } from '../../domain/chain.ts';
+import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
 import type { NeedsAgreement } from '../agreement.ts';
-import { idOf } from '../checkpoint.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { slices } from '../slices.ts';
 import { EvmAbsence } from './absence.ts';
@@ -24,6 +23,7 @@ import {
   ABSENCE_AHEAD,
   ABSENCE_LAG,
   ARRIVAL_MS,
+  ASKED_BY_HASH,
   BLOCK_MS,
   FINALITY_MS,
   HEAD_AGE_MS_MAX,
@@ -37,16 +37,8 @@ import { SecondLook } from './second-look.ts';
 import { SentFinder } from './sent.ts';
 import { EvmSource } from './spend/source.ts';
 import { EvmSpending } from './spend/spending.ts';
-import { checkpointAfter, type Step, stepAbove } from './step.ts';
-import {
-  ASKED_BY_HASH,
-  confirmed,
-  type Incoming,
-  isTooMuch,
-  nothingFound,
-  type TransferLogs,
-  Transfers,
-} from './transfers.ts';
+import { checkpointAfter, newestOf, type Step, stepAbove } from './step.ts';
+import { confirmed, type Incoming, isTooMuch, nothingFound, type TransferLogs, Transfers } from './transfers.ts';
 import { TrueHeaders } from './true-headers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
@@ -225,7 +217,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const checkpoint = checkpointAfter(kept, step);
     const atHead = step.to >= head.height;
     const from = again[0]?.height ?? step.from;
-    const found = await this.#found(endpoint, { ...step, from }, signal);
+    const newest = newestOf(step, head, ASKED_BY_HASH[this.chain]);
+    const found = await this.#found(endpoint, { from, to: step.to }, newest, signal);
     const credits = await this.#credits(endpoint, step, found.incoming, signal);
     const told = new Set(credits.map(({ id }) => id));
     const unread = pending.filter(({ outpoint }) => !told.has(outpoint));
@@ -275,7 +268,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     // a view without payments that are known to lack is not complete
     const handled = atHead && left.length === 0 ? tipOf(checkpoint).hash : null;
     if (atHead) this.absence?.noteRead(checkpoint);
-    const byHash = !step.isFar && again.length === 0 && step.headers.length <= ASKED_BY_HASH;
+    const byHash = !step.isFar && again.length === 0 && step.headers.length === newest.length;
     return { checkpoint, byHash, told: groups, handled, finalized, unknownTransfers, ...sent };
   }
 
@@ -324,18 +317,27 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     return credits;
   }
 
-  /** The transfers to and from our addresses in the blocks of a step, read in ranges as wide as the endpoint allows. */
-  async #found(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<TransferLogs> {
+  /**
+   * The transfers to and from our addresses from one height to another, read in ranges as wide as the endpoint allows; in the newest
+   * blocks by their hashes.
+   */
+  async #found(
+    endpoint: EvmEndpoint,
+    range: { from: number; to: number },
+    newest: readonly BlockId[],
+    signal: AbortSignal,
+  ): Promise<TransferLogs> {
     const pause = slices();
-    const blocks = step.isFar ? [] : step.headers.map(idOf);
     const all = nothingFound();
-    for (let from = step.from; from <= step.to; ) {
-      const to = Math.min(step.to, from + this.#range - 1);
-      const isLast = to === step.to;
+    const add = ({ incoming, outgoing }: TransferLogs): void => {
+      for (const one of incoming) all.incoming.push(one);
+      for (const one of outgoing) all.outgoing.push(one);
+    };
+    const last = (newest[0]?.height ?? range.to + 1) - 1;
+    for (let { from } = range; from <= last; ) {
+      const to = Math.min(last, from + this.#range - 1);
       try {
-        const found = await this.#transfers.find(endpoint, { from, to }, isLast ? blocks : [], pause, signal);
-        for (const one of found.incoming) all.incoming.push(one);
-        for (const one of found.outgoing) all.outgoing.push(one);
+        add(await this.#transfers.find(endpoint, { from, to }, pause, signal));
         from = to + 1;
         this.#range = Math.min(this.#range + Math.ceil(this.#range / 10), RANGE_MAX);
       } catch (error) {
@@ -343,6 +345,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
         this.#range = Math.max(1, Math.floor((to - from + 1) / 2));
       }
     }
+    add(await this.#transfers.findIn(endpoint, newest, pause, signal));
     return all;
   }
 }

@@ -36,3 +36,7 @@ export async function stepAbove(
 /** The checkpoint after `known` was continued by a step. One that left a gap begins anew at its end. */
 export const checkpointAfter = (known: Checkpoint, { isFar, headers }: Step): Checkpoint =>
   isFar ? headers.map(idOf) : extended(known, headers);
+
+/** The blocks of a step that are so close below the head. */
+export const newestOf = ({ isFar, headers }: Step, head: BlockId, blocks: number): BlockId[] =>
+  isFar ? [] : headers.filter(({ height }) => height > head.height - blocks).map(idOf);

@@ -26,8 +26,8 @@ const LOGS_PER_LOOK = 64;
 const RECIPIENTS_MAX = 100;
 /** Receipts that are held at a time. One transaction may have thousands of events. */
 const RECEIPTS_PER_PAGE = 50;
-/** The newest blocks are asked for one by one, by hash: an endpoint behind a load balancer may not have them yet. */
-export const ASKED_BY_HASH = 8;
+/** Blocks whose events are asked for together. */
+const BLOCKS_PER_CALL = 8;
 
 /** An address (hex with 0x) as a topic. */
 export const paddedAddress = (address: string): string => `${ADDRESS_PADDING}${address.slice(2)}`;
@@ -71,25 +71,32 @@ export class Transfers {
     this.#watch = watch;
   }
 
-  /** The events that pay us above `from` up to `to`. `blocks`: known hashes. Throws `RpcError` if that is too much. */
+  /** The events that pay us from one height to another. Throws `RpcError` when the range is too large for the endpoint. */
   async find(
     endpoint: EvmEndpoint,
     range: { from: number; to: number },
+    pause: Pause,
+    signal: AbortSignal,
+  ): Promise<TransferLogs> {
+    const contracts = [...this.#tokens.keys()];
+    const found = nothingFound();
+    if (contracts.length === 0) return found;
+    await this.#sort(await endpoint.logs(range, contracts, [TRANSFER], signal), found, pause);
+    return found;
+  }
+
+  /** The same in blocks by their hashes: an endpoint without one answers with an error. */
+  async findIn(
+    endpoint: EvmEndpoint,
     blocks: readonly BlockId[],
     pause: Pause,
     signal: AbortSignal,
   ): Promise<TransferLogs> {
     const contracts = [...this.#tokens.keys()];
     const found = nothingFound();
-    if (contracts.length === 0 || range.to < range.from) return found;
-    const newest = blocks.filter(({ height }) => height >= range.from).slice(-ASKED_BY_HASH);
-    const to = (newest[0]?.height ?? range.to + 1) - 1;
-    if (to >= range.from) {
-      const logs = await endpoint.logs({ from: range.from, to }, contracts, [TRANSFER], signal);
-      await this.#sort(logs, found, pause);
-    }
-    for (const block of newest) {
-      const logs = await endpoint.logsIn([block], contracts, TRANSFER, signal);
+    if (contracts.length === 0) return found;
+    for (let at = 0; at < blocks.length; at += BLOCKS_PER_CALL) {
+      const logs = await endpoint.logsIn(blocks.slice(at, at + BLOCKS_PER_CALL), contracts, TRANSFER, signal);
       await this.#sort(logs, found, pause);
     }
     return found;
