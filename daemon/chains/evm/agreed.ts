@@ -22,6 +22,8 @@ const DEBITS_ASKED_MAX = 200;
 
 /** The time for which a step asks about coins that contracts sent from inside. */
 const SOON_MS = 3_000;
+/** The same for the first step after a start. */
+const RECOVERED_MS = 20_000;
 
 /** A block so deep is the oldest that is searched for payments (`CHECKPOINT_BLOCKS_MAX`), or nearly. */
 const OLD_BLOCKS = CHECKPOINT_BLOCKS_MAX - 20;
@@ -90,7 +92,7 @@ export class Agreed {
   /**
    * The credits of coins that are in no block by the books, as far as the endpoint has them in a block up to a height: they waited
    * for agreement when the service ended, longer than the blocks of a checkpoint last. Another sender than theirs makes them another
-   * credit (`credit-ids.ts`).
+   * credit (`credit-ids.ts`). Of those from inside contracts the largest come first; the balance shows again what is left out.
    */
   async recovered(
     endpoint: EvmEndpoint,
@@ -114,7 +116,8 @@ export class Agreed {
       const rest = { inputs: [], replaceable: true, ...(moved && { moved }) };
       return [{ id, txid, targetId, amount, block: idOf(header), blockTime: header.timeMs, ...rest }];
     });
-    const found = await this.#having(endpoint, credits, signal);
+    const largestFirst = credits.toSorted((a, b) => Number(b.amount.units - a.amount.units));
+    const found = await this.#having(endpoint, largestFirst, signal);
     const known = new Set(found.map(({ id }) => id));
     const others = credits
       .filter((one) => !known.has(one.id) && !isInside(one))
@@ -126,7 +129,7 @@ export class Agreed {
 
   /** Those of some credits that the endpoint has. */
   async #having(endpoint: EvmEndpoint, credits: readonly Credit[], signal: AbortSignal): Promise<Credit[]> {
-    const there = await this.areThere(endpoint, credits, signal);
+    const there = await this.areThere(endpoint, credits, signal, [], RECOVERED_MS);
     return credits.filter((_, i) => there[i]);
   }
 
