@@ -23,6 +23,12 @@ export function rootOf(request: Request): string {
   return `${'../'.repeat(path.split('/').length - 2)}${request.baseUrl.slice(1)}/`;
 }
 
+/** Sends a page with a slash at its end to the address that it has, in the language that was chosen. `page`: below the payment pages. */
+export function redirectToPage(request: Request, response: Response, page: string): void {
+  // one address per page, because its links are relative
+  response.redirect(308, `${rootOf(request)}${page}${queryOf(localeOf(request))}`);
+}
+
 type Answer = { render: (nonce: string) => string; ancestors: readonly string[] };
 
 /** Answers with a page under its own policy. `render`: makes it, with the nonce of that policy. */

@@ -18,7 +18,18 @@ import { answersTo } from '../domain/rejections.ts';
 import { type Asset, makeAsset, serveAsset } from '../http/assets/asset.ts';
 import { networksOf } from '../http/limits.ts';
 import { isLocal, mayPlay } from '../http/requests.ts';
-import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, SLUG, send, sendProblem } from './answer.ts';
+import {
+  fieldOf,
+  limiter,
+  localeOf,
+  onlyMethods,
+  queryOf,
+  redirectToPage,
+  rootOf,
+  SLUG,
+  send,
+  sendProblem,
+} from './answer.ts';
 import { askLink } from './choose.ts';
 import { frameAncestors, setPolicy } from './csp.ts';
 import { eventStreams } from './events.ts';
@@ -112,8 +123,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     await send(request, response, status, { render, ancestors: frameAncestors(app, found.invoice, plays) });
   };
   const read: RequestHandler = async (request, response) => {
-    // one address per page, because its links are relative
-    if (request.path.endsWith('/')) response.redirect(308, `${rootOf(request)}${slugOf(request)}`);
+    if (request.path.endsWith('/')) redirectToPage(request, response, slugOf(request));
     else await show(request, response);
   };
   const choose: RequestHandler = async (request, response) => {

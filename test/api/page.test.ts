@@ -124,6 +124,8 @@ describe('headers', () => {
     const slug = await invoice();
     const page = await get(`${slug}/`);
     expect([page.status, target(page, `${slug}/`)]).toEqual([308, `${service.url}/pay/${slug}`]);
+    const chosen = await get(`${slug}/?lang=de`);
+    expect([chosen.status, target(chosen, `${slug}/`)]).toEqual([308, `${service.url}/pay/${slug}?lang=de`]);
   });
 });
 

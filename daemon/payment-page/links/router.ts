@@ -8,7 +8,7 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { LINK_ITEMS_MAX, LINK_QUANTITY_MAX } from '../../domain/links.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { RejectCode } from '../../domain/rejections.ts';
-import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, send } from '../answer.ts';
+import { fieldOf, limiter, localeOf, onlyMethods, queryOf, redirectToPage, rootOf, send } from '../answer.ts';
 import { type Filled, linkPage, type OrderFault } from './model.ts';
 import { renderLink } from './render.ts';
 
@@ -39,8 +39,7 @@ const nameOf = (request: Request): string => String(request.params.link);
 function read(app: App): RequestHandler {
   return async (request, response) => {
     const link = findLink(app.store, nameOf(request));
-    // one address per page, because its links are relative
-    if (request.path.endsWith('/')) response.redirect(308, `${rootOf(request)}l/${link.slug}`);
+    if (request.path.endsWith('/')) redirectToPage(request, response, `l/${link.slug}`);
     else await show(app, 200, request, response);
   };
 }

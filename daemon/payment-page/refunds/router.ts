@@ -12,7 +12,7 @@ import {
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { RefundLinkRow } from '../../store/queries/refund-links.ts';
-import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, SLUG, send } from '../answer.ts';
+import { fieldOf, limiter, localeOf, onlyMethods, queryOf, redirectToPage, rootOf, SLUG, send } from '../answer.ts';
 import { type RefundPage, renderRefund } from './render.ts';
 
 const WRITES_PER_MINUTE = 10;
@@ -74,8 +74,7 @@ async function show(
 function read(app: App): RequestHandler {
   return async (request, response) => {
     const { slug } = linkOf(app, request);
-    // one address per page, because its links are relative
-    if (request.path.endsWith('/')) response.redirect(308, `${rootOf(request)}r/${slug}`);
+    if (request.path.endsWith('/')) redirectToPage(request, response, `r/${slug}`);
     else await show(app, 200, request, response);
   };
 }
