@@ -29,7 +29,7 @@ type Row = {
   method?: string;
   path?: string;
   headers?: () => Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
   expected: { status: number; code?: string };
 };
 
@@ -117,6 +117,11 @@ const rows: Row[] = [
   { what: 'another path', path: '/status', expected: { status: 404, code: 'method.unknown' } },
   { what: 'no body', body: '', expected: { status: 200 } },
   { what: 'broken JSON', body: '{"a":', expected: { status: 400, code: 'body.json' } },
+  {
+    what: 'Latin-1',
+    body: Buffer.from('{"order_id":"\xc41"}', 'latin1'),
+    expected: { status: 400, code: 'body.encoding' },
+  },
   { what: 'a list', body: '[]', expected: { status: 422, code: 'params' } },
   { what: 'an unknown parameter', body: '{"limitt":3}', expected: { status: 422, code: 'params' } },
   {

@@ -15,7 +15,7 @@ export async function operatorFile(dataDir: string): Promise<OperatorFile> {
 export function send(
   file: OperatorFile,
   path: string,
-  options: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent },
+  options: { method?: string; headers?: Record<string, string>; body?: string | Buffer; agent?: Agent },
 ): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   const url = new URL(file.url);

@@ -5,6 +5,7 @@
  * own loopback names pass. It sends an Origin with every POST, and only our own passes. It cannot send JSON to another
  * origin without a preflight, and no preflight is ever allowed. And a page does not know the token.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BODY_BYTES_MAX, type OperatorFile } from '../../contract/operator.ts';
@@ -88,7 +89,10 @@ export class Gate {
 
 /** The JSON value of a request's body; `{}` without a body. Throws `Refused`. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  return jsonOf((await readBody(request)).toString('utf8'));
+  const body = await readBody(request);
+  // decoding would replace what is no text, and so make different words equal
+  if (!isUtf8(body)) throw new Refused(400, 'body.encoding', 'The body is not valid UTF-8');
+  return jsonOf(body.toString('utf8'));
 }
 
 /** The JSON value of a text; `{}` for an empty one. Throws `Refused`. */
