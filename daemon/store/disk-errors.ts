@@ -1,4 +1,5 @@
-/** SQLite's errors that the disk or another process causes. */
+/** The errors of SQLite and of files that the disk or another process causes. */
+import { constants } from 'node:os';
 
 /** Why writes fail: the disk is full, another process holds the lock, or the disk has another fault. */
 export type Trouble = { kind: 'full' | 'locked' | 'failing'; message: string };
@@ -16,10 +17,21 @@ export const isLockError = (error: unknown): boolean => codeOf(error).startsWith
 
 export const isFullError = (error: unknown): boolean => codeOf(error) === 'SQLITE_FULL';
 
+/** Whether the disk took no write. SQLite says so of a full one, and of a quota only that it failed. */
+export const isRefusal = (error: unknown): boolean => /^SQLITE_(FULL|IOERR_(WRITE|FSYNC))$/.test(codeOf(error));
+
 /** Whether the file itself is not what SQLite wrote. */
 export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 export const FULL: Trouble = { kind: 'full', message: 'the disk is full' };
+
+/** The code of a file's error. libuv has no name for a quota that is used up, and Node gives it various ones. */
+export const fileCode = ({ code = '', errno }: NodeJS.ErrnoException): string =>
+  errno === -constants.errno.EDQUOT ? 'EDQUOT' : code;
+
+/** Whether a file was not written because the disk or a quota is full. */
+export const isFullFile = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes(fileCode(error as NodeJS.ErrnoException));
 
 export function troubleOf(error: unknown): Trouble {
   if (isFullError(error)) return FULL;

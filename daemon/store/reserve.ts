@@ -2,10 +2,30 @@
 import { randomFillSync } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { isFullFile } from './disk-errors.ts';
 
 const NAME = 'reserve';
 /** This many times its size must be free before it is made again, because the disk may fill up further. */
 const ROOM_FACTOR = 3;
+/** Several pages of a database. */
+const TRIAL_BYTES = 65_536;
+
+/** Returns why not; null: the file is on the disk, or a part of it. */
+function write(path: string, bytes: number): NodeJS.ErrnoException | null {
+  try {
+    const file = openSync(path, 'w', 0o600);
+    try {
+      // random bytes, because a compressing file system would reserve no room for others
+      writeSync(file, randomFillSync(Buffer.alloc(bytes)));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    return null;
+  } catch (error) {
+    return error as NodeJS.ErrnoException;
+  }
+}
 
 export class Reserve {
   readonly #folder: string;
@@ -22,18 +42,7 @@ export class Reserve {
   keep(): boolean {
     if (this.#isWhole()) return true;
     if (!this.hasRoom()) return false;
-    try {
-      const file = openSync(this.#file, 'w', 0o600);
-      try {
-        // random bytes, because a compressing file system would reserve no room for others
-        writeSync(file, randomFillSync(Buffer.alloc(this.#bytes)));
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-    } catch {
-      // told below
-    }
+    write(this.#file, this.#bytes);
     if (this.#isWhole()) return true;
     // a quota may take a part of it, which would be the last of its room
     this.giveUp();
@@ -47,6 +56,17 @@ export class Reserve {
   /** Whether the disk has more free room than the file needs. */
   hasRoom(): boolean {
     return this.freeBytes() >= ROOM_FACTOR * this.#bytes;
+  }
+
+  /** Whether a quota or a limit of the process is reached, of which the file system need not know: it takes no further file. */
+  takesNothing(): boolean {
+    const trial = `${this.#file}.trial`;
+    try {
+      const refusal = write(trial, TRIAL_BYTES);
+      return refusal !== null && (isFullFile(refusal) || refusal.code === 'EFBIG');
+    } finally {
+      rmSync(trial, { force: true });
+    }
   }
 
   freeBytes(): number {

@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { Checkpoints, LOG_BYTES_MAX } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
-import { FULL, isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
+import { FULL, isDiskError, isFullError, isLockError, isRefusal, type Trouble, troubleOf } from './disk-errors.ts';
 import { rememberLately } from './lately.ts';
 import { takeLock } from './lock.ts';
 import { migrate } from './migrations.ts';
@@ -337,18 +337,18 @@ export class Store implements Reader {
   }
 
   #refuse(jobs: readonly Job[], error: unknown): void {
-    if (isFullError(error)) this.#makeRoom();
-    this.#tell(troubleOf(error));
+    const takesNothing = isRefusal(error) && this.#reserve?.takesNothing() === true;
+    if (takesNothing || isFullError(error)) this.#makeRoom(takesNothing);
+    this.#tell(takesNothing ? FULL : troubleOf(error));
     for (const job of jobs) job.reject(unavailable(error));
     this.#continue();
   }
 
-  /** Frees space on a full disk: deletes the reserve and folds the log. */
-  #makeRoom(): void {
+  /** Frees space on a full disk: deletes the reserve and folds the log. `takesNothing`: it took no file before. */
+  #makeRoom(takesNothing: boolean): void {
     if (this.#reserve) {
       this.#reserve.giveUp();
-      // a quota or a limit of the process can be reached while the disk has room
-      this.#sparing = !this.#reserve.hasRoom();
+      this.#sparing = takesNothing || !this.#reserve.hasRoom();
     }
     this.#fold();
   }

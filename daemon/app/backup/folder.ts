@@ -42,7 +42,7 @@ export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: str
   await writeFile(join(folder, MARKER), MARKER_TEXT).catch((error: NodeJS.ErrnoException) => {
     throw new Rejected(
       'backup.folder',
-      `The folder of the scheduled backups, ${folder}, cannot be written: ${whyRefused(error.code ?? '')}`,
+      `The folder of the scheduled backups, ${folder}, cannot be written: ${whyRefused(error)}`,
     );
   });
   await app.store.write((tx) => tx.run(saveSetting, { key: FOLDER_SETTING, value: folder, updated_at: app.now() }));

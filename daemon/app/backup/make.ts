@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
 import { whyRefused } from '../../store/data-folder.ts';
-import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
+import { isDiskError, isFullFile, troubleOf } from '../../store/disk-errors.ts';
 import { copyDatabase, settle, storedGap, storeFacts } from '../../store/snapshot.ts';
 import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
 import { isTemporary, syncFolder } from '../../wallet/files.ts';
@@ -109,7 +109,7 @@ export async function withRoom<T>(dataDir: string, work: () => Promise<T>): Prom
   try {
     return await work();
   } catch (error) {
-    const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+    const isFull = isFullFile(error);
     if (!isFull && !isDiskError(error)) throw error;
     const why = isFull ? 'the disk is full' : troubleOf(error).message;
     throw new Rejected(
@@ -125,7 +125,11 @@ async function writing(file: string, work: () => Promise<void>): Promise<void> {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (!code || !syscall) throw error;
-    throw new Rejected('backup.folder', `${file} cannot be written: ${whyRefused(code)}`, 'file');
+    throw new Rejected(
+      'backup.folder',
+      `${file} cannot be written: ${whyRefused(error as NodeJS.ErrnoException)}`,
+      'file',
+    );
   }
 }
 

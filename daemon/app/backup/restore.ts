@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
-import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
+import { isDiskError, isFullError, isFullFile, troubleOf } from '../../store/disk-errors.ts';
 import { takeLock } from '../../store/lock.ts';
 import { settle, storeProblems, strangeIn } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
@@ -178,10 +178,10 @@ async function written<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { code = '', syscall } = error as NodeJS.ErrnoException;
-    const isFull = code === 'ENOSPC' || code === 'EDQUOT' || code === 'SQLITE_FULL';
-    if (!isFull && syscall === undefined && !isDiskError(error)) throw error;
-    const why = isFull ? 'the disk is full' : syscall === undefined ? troubleOf(error).message : whyRefused(code);
+    const file = error as NodeJS.ErrnoException;
+    const isFull = isFullFile(file) || isFullError(error);
+    if (!isFull && file.syscall === undefined && !isDiskError(error)) throw error;
+    const why = isFull ? 'the disk is full' : file.syscall === undefined ? troubleOf(error).message : whyRefused(file);
     const advice = isFull ? 'Make room' : 'Mend that';
     throw new Rejected(
       'data_dir',

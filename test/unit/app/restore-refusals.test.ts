@@ -1,6 +1,6 @@
 /** What `restore` says when its file or its folder is not one that it can use. */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -289,11 +289,14 @@ it('a data directory that a service runs on, and lets none start on it meanwhile
 });
 
 it('a disk that is full, or gone, while the files are written', async () => {
-  for (const [code, why] of [
-    ['ENOSPC', 'the disk is full. Make room, or give another folder with --data-dir'],
-    ['ENOENT', 'its disk or the folder above it is not there (ENOENT)'],
+  const { EDQUOT } = constants.errno;
+  for (const [code, errno, why] of [
+    ['ENOSPC', -constants.errno.ENOSPC, 'the disk is full. Make room, or give another folder with --data-dir'],
+    // as Node has it, which knows no such error
+    [`Unknown system error -${EDQUOT}`, -EDQUOT, 'the disk is full. Make room, or give another folder with --data-dir'],
+    ['ENOENT', -constants.errno.ENOENT, 'its disk or the folder above it is not there (ENOENT)'],
   ] as const) {
-    const refuse = Object.assign(new Error(`${code}: raw`), { code, syscall: 'write' });
+    const refuse = Object.assign(new Error(`${code}: raw`), { code, errno, syscall: 'write' });
     vi.spyOn(recorded, 'revokeIn').mockRejectedValueOnce(refuse);
     expect(await restored(join(root, `into-${code}`))).toMatchObject({
       code: 'data_dir',

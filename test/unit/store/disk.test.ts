@@ -1,7 +1,7 @@
 /** A disk that is full, another process that holds the lock, and a copy made beside the writes. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -109,6 +109,34 @@ describe('a full disk', () => {
     const out = execFileSync('sh', ['-c', `ulimit -f 100; ${node}`, process.execPath, script], { encoding: 'utf8' });
     expect(out).toBe('false\n');
     expect(reserve()).toBe(false);
+  });
+
+  it.each([
+    ['by its limit', 'ulimit -f 0; ', true],
+    ['without one', '', false],
+  ])('takes nothing %s, whatever the file system says is free: %s%s', (_, limit, takesNothing) => {
+    const script = `
+      import { Reserve } from ${JSON.stringify(join(import.meta.dirname, '../../../daemon/store/reserve.ts'))};
+      console.log(new Reserve(${JSON.stringify(dataDir)}, ${RESERVE_BYTES}).takesNothing());`;
+    const node = `"$0" --input-type=module-typescript -e "$1"`;
+    const out = execFileSync('sh', ['-c', `${limit}${node}`, process.execPath, script], { encoding: 'utf8' });
+    expect(out).toBe(`${takesNothing}\n`);
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('reserve'))).toEqual(['reserve']);
+  });
+
+  it('by a quota, which SQLite takes for a failing disk, leaves its reserve to the operator, too', async () => {
+    const quota = vi.spyOn(Reserve.prototype, 'takesNothing').mockReturnValue(true);
+    const refused = it_.store.write(() => {
+      throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+    });
+    await expect(refused).rejects.toBeInstanceOf(Unavailable);
+    expect([reserve(), troubles]).toEqual([false, ['full']]);
+    await expect(write(it_.store, 'shop', '')).rejects.toBeInstanceOf(Unavailable);
+    await it_.store.urgently(() => write(it_.store, 'operator', ''));
+    quota.mockReturnValue(false);
+    it_.store.tend();
+    await write(it_.store, 'shop', '');
+    expect([reserve(), troubles]).toEqual([true, ['full', null]]);
   });
 
   it('leaves what room there is to the operator, until there is enough again', async () => {
