@@ -46,14 +46,16 @@ export class Backups {
     this.#drills = new Drills(app, dataDir);
   }
 
-  /** Registers the scheduled backups. A folder that cannot be used raises an alert, but stops nothing. */
+  /**
+   * Registers the scheduled backups, if configured, and removes leftovers of an earlier run. A folder that cannot be used raises an
+   * alert: a disk that is not there after a start, or does not answer, must not keep the service from taking payments.
+   */
   async start(timetable: Timetable): Promise<void> {
     await Promise.all([sweepDataDir(this.#dataDir), sweepTemporary()]);
     const { folder, schedule: when } = this.#app.config.backup;
     const schedule = parseSchedule(when);
     assert(schedule, 'the configuration takes nothing that is no schedule');
     if (folder === null) return;
-    await this.#prepare(folder);
     timetable.every('backup folder', FOLDER_MS, () => this.#prepare(folder));
     timetable.at('backup', schedule, () => this.scheduled(folder));
   }

@@ -8,10 +8,12 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
+import { unlessAborted } from '../../kit/async.ts';
 import { whyRefused } from '../../store/data-folder.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { inspectSealed, type SealedHeader } from '../../wallet/sealed-file.ts';
 import type { App } from '../app.ts';
+import { deadline } from '../deadline.ts';
 import { isThere } from './make.ts';
 
 /** Marks the configured folder, to recognise an empty mount point. */
@@ -26,6 +28,7 @@ const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.part
 const AHEAD_MS_MIN = 10 * 60_000;
 const NAMES_MAX = 10_000;
 const LOOKED_AT_MAX = 100;
+const LOOK_MS_MAX = 10_000;
 
 /** Checks the folder at the start, and marks a newly configured one. Throws `Rejected('backup.folder')`. */
 export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: string): Promise<void> {
@@ -75,25 +78,34 @@ export type Oddities = { future: string[]; broken: string[] };
 
 /**
  * When the newest whole backup of a wallet in the folder was made, in milliseconds since 1970; null: there is none. One of a
- * time after `now` was made while a clock was wrong, and does not count. `fingerprint`: null for any wallet. Throws as `readdir`.
+ * time after `now` was made while a clock was wrong, and does not count. `fingerprint`: null for any wallet. Throws as `readdir`, and
+ * `Unavailable` while the disk does not answer.
  */
 export async function newestBackup(folder: string, fingerprint: string | null, now: number): Promise<number | null> {
-  let newest: number | null = null;
-  // the names of later ones are larger, unless a clock was wrong
-  for (const name of (await readdir(folder))
-    .filter((each) => NAME.test(each))
-    .sort()
-    .reverse()
-    .slice(0, LOOKED_AT_MAX)) {
-    const { at, header } = await headerOf(join(folder, name));
-    if (header === null || at > now + AHEAD_MS_MIN) continue;
-    if (fingerprint === null || header.fingerprint === fingerprint) newest = Math.max(newest ?? 0, at);
-  }
-  return newest;
+  const look = looks.get(folder) ?? latestHeaders(folder).finally(() => looks.delete(folder));
+  looks.set(folder, look);
+  const found = await unlessAborted(look, deadline(LOOK_MS_MAX, folder));
+  const times = found
+    .filter(({ header, at }) => header !== null && at <= now + AHEAD_MS_MIN)
+    .filter(({ header }) => fingerprint === null || header?.fingerprint === fingerprint);
+  return times.length === 0 ? null : Math.max(...times.map(({ at }) => at));
+}
+
+/** By folder. A network disk that is away may never answer, and each look at it holds one of the process's few threads. */
+const looks = new Map<string, Promise<Found[]>>();
+
+type Found = { header: SealedHeader | null; at: number };
+
+/** The names of later ones are larger, unless a clock was wrong. */
+async function latestHeaders(folder: string): Promise<Found[]> {
+  const names = (await readdir(folder)).filter((each) => NAME.test(each)).sort();
+  const found: Found[] = [];
+  for (const name of names.slice(-LOOKED_AT_MAX)) found.push(await headerOf(join(folder, name)));
+  return found;
 }
 
 /** `header`: null if the file is no whole backup. */
-async function headerOf(file: string): Promise<{ header: SealedHeader | null; at: number }> {
+async function headerOf(file: string): Promise<Found> {
   const header = await inspectSealed(file).catch(() => null);
   const at = Date.parse(header?.made_at ?? '');
   return { header: Number.isNaN(at) ? null : header, at };

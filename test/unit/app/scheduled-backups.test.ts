@@ -1,5 +1,6 @@
 /** Which scheduled backups are kept, whatever the clock says, and into which folder they go. */
 
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   mkdirSync,
@@ -13,15 +14,16 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { end } from '../../../daemon/app/alerts.ts';
 import type { App } from '../../../daemon/app/app.ts';
 import { DATABASE } from '../../../daemon/app/backup/container.ts';
-import { MARKER, prepareFolder } from '../../../daemon/app/backup/folder.ts';
+import { MARKER, newestBackup, prepareFolder } from '../../../daemon/app/backup/folder.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { endQuarantine } from '../../../daemon/app/recovery/quarantine.ts';
 import { textOf } from '../../../daemon/domain/messages.ts';
@@ -255,9 +257,10 @@ describe('the folder of the scheduled backups', () => {
     let passed = 0;
     const timetable = new Timetable(app, { passed: () => passed });
     await backups.start(timetable);
-    expect(alerts()).toEqual(['backup.failed']);
     timetable.start();
     try {
+      await until('it is missed', async () => alerts().length > 0);
+      expect(alerts()).toEqual(['backup.failed']);
       mkdirSync(folder);
       writeFileSync(join(folder, MARKER), '');
       passed += 61_000;
@@ -267,6 +270,42 @@ describe('the folder of the scheduled backups', () => {
     }
     await backups.scheduled(folder);
     expect(names()).toHaveLength(1);
+  });
+
+  /** Opening it waits for another one who does, as a network disk that is away does for ever. */
+  function pipe(path: string): string {
+    execFileSync('mkfifo', [path]);
+    return path;
+  }
+
+  it('on a disk that does not answer does not keep the service from starting', async () => {
+    const silent = join(root, 'silent');
+    mkdirSync(silent);
+    const marker = pipe(join(silent, MARKER));
+    const config = { ...app.config, backup: { ...app.config.backup, folder: silent } };
+    const timetable = new Timetable(app);
+    try {
+      await new Backups({ ...app, config }, root, 'test').start(timetable);
+      timetable.start();
+    } finally {
+      await (await open(marker, 'r')).close();
+      await timetable.stop();
+    }
+  });
+
+  it('on a disk that does not answer is given up after ten seconds, and asked once by all who want to know', async () => {
+    const file = pipe(join(folder, 'countinghouse-20260101-000000.backup'));
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      const ends = Promise.allSettled([newestBackup(folder, null, bench.at), newestBackup(folder, null, bench.at)]);
+      vi.advanceTimersByTime(10_000);
+      expect(await ends).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+      const again = newestBackup(folder, null, bench.at);
+      await (await open(file, 'w')).close();
+      expect(await again).toBe(null);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is marked when another one is configured', async () => {
