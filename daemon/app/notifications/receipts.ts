@@ -84,8 +84,9 @@ export function askReceipt(
 
 /** Forgets requests after a day, and what waits for longer; everything that waits where no receipts are sent. */
 export function forgetOldReceipts(app: App, tx: Tx): void {
-  const before = app.now() - MS_PER_DAY;
-  tx.run(forgetRequests, { before });
+  const now = app.now();
+  const before = now - MS_PER_DAY;
+  tx.run(forgetRequests, { before, after: putOffUntil(now) });
   tx.run(forgetReceipts, { before: sendsReceipts(app) ? before : Number.MAX_SAFE_INTEGER });
 }
 

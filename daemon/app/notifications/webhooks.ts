@@ -170,10 +170,11 @@ function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, reas
   if (!invoice) return;
   const { name: business, network } = app.directory.business(invoice.business_id);
   const open = tx.get(openAlertOf, { kind: FAILED, subject: host });
+  const until = app.now();
   if (open) {
     const times = Number(open.message.values.times ?? 1) + 1;
     raiseIn(app, tx, network, FAILED, host, message('webhook.failed_more', { business, times, host, reason }));
-  } else if (!tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) {
+  } else if (!tx.get(alertSince, { kind: FAILED, subject: host, since: until - MS_PER_HOUR, until })) {
     const text = message('webhook.failed', { business, invoice: invoice.slug, host, reason, id });
     raiseIn(app, tx, network, FAILED, host, text);
   }

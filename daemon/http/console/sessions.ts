@@ -169,7 +169,7 @@ export class ConsoleSessions {
     const found = this.list().find((session) => session.id === id);
     if (!found) return null;
     const now = this.#now();
-    if (now - found.usedAt > STORE_USE_MS) {
+    if (Math.abs(now - found.usedAt) > STORE_USE_MS) {
       found.usedAt = now;
       void this.#tryToStore();
     }

@@ -66,14 +66,15 @@ export const openAlerts = statement((p: { rank: number; id: number; limit: numbe
 
 export const newestAlert = last('alert', [], { seen_at: null }, ['id', 'message']);
 
-/** Returns a row if such an alert was raised since a time, seen or not. */
-export const alertSince = statement((p: { kind: string; subject: string; since: number }) =>
+/** Returns a row if such an alert was raised between two times, seen or not. */
+export const alertSince = statement((p: { kind: string; subject: string; since: number; until: number }) =>
   sqlite
     .selectFrom('alert')
     .select('id')
     .where('kind', '=', p.kind)
     .where('subject', '=', p.subject)
     .where('created_at', '>', p.since)
+    .where('created_at', '<=', p.until)
     .limit(1),
 );
 

@@ -46,6 +46,7 @@ export const requestsOfAddress = statement((p: { address: string; since: number;
     .limit(p.limit),
 );
 
-export const forgetRequests = statement((p: { before: number }) =>
-  sqlite.deleteFrom('receipt_request').where('at', '<', p.before),
+/** Forgets the requests of before a time, and those that a clock that was ahead dated after another. */
+export const forgetRequests = statement((p: { before: number; after: number }) =>
+  sqlite.deleteFrom('receipt_request').where((eb) => eb.or([eb('at', '<', p.before), eb('at', '>', p.after)])),
 );

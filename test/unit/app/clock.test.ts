@@ -2,10 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cancelForgotten } from '../../../daemon/app/invoices/invoices.ts';
 import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
+import { forgetOldReceipts } from '../../../daemon/app/notifications/receipts.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { tellClock } from '../../../daemon/app/operator/watchdog.ts';
 import { BLOCK_TIME_AHEAD_MAX_MS } from '../../../daemon/domain/chain.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { addRequest, requestsOfBusiness } from '../../../daemon/store/queries/receipts.ts';
 import { saveSetting } from '../../../daemon/store/queries/settings.ts';
 import { Bench, HOUR } from './bench.ts';
 
@@ -126,5 +128,16 @@ describe('a clock that was ahead, and is right again', () => {
     expect([await told(), await taken()]).toEqual([[], 'taken']);
     await stamp(right + 41 * DAY);
     expect([await told(), await taken()]).toEqual([['clock.wrong clock.behind_books'], WAITS]);
+  });
+
+  it('forgets who asked for receipts while it was ahead', async () => {
+    const { store } = bench.app;
+    const asked = (at: number) =>
+      store.write((tx) => tx.run(addRequest, { at, business_id: bench.businessId, address: `${at}` }));
+    await asked(right + 3_650 * DAY);
+    await asked(right - HOUR);
+    await store.write((tx) => forgetOldReceipts(bench.app, tx));
+    const left = store.all(requestsOfBusiness, { business_id: bench.businessId, since: 0, limit: 9 });
+    expect(left).toHaveLength(1);
   });
 });

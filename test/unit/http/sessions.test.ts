@@ -55,3 +55,15 @@ it('uses and makes sessions all the same', async () => {
   );
   expect([made !== null, sessions.list().length]).toEqual([true, 2]);
 });
+
+it('ends a session that began while the clock was ahead, a month after it was last used', async () => {
+  const day = 86_400_000;
+  let now = Date.now() + 3_650 * day;
+  const clocked = new ConsoleSessions(join(folder, 'clocked.json'), () => now);
+  const { code } = await clocked.link();
+  await clocked.signIn({ ...PAGE, link: await linkName(code), proof: await pageProof(code, PAGE) }, 'a browser', false);
+  now -= 3_650 * day;
+  expect(clocked.use(1)?.id).toBe(1);
+  now += 31 * day;
+  expect(clocked.use(1)).toBe(null);
+});
