@@ -5,7 +5,7 @@
  */
 
 import type { Message } from '../../domain/messages.ts';
-import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import {
   alertsAbove,
   closedNotices,
@@ -39,8 +39,6 @@ const BATCH_MAX = 50;
 const LOOKED_AT_MAX = 1_000;
 const INTAKE_MAX = 200;
 const TOLD_KEPT_MAX = 500;
-/** An alert of this age is not sent any more: the channel was unavailable for all that time. */
-const NEWS_MS_MAX = 3 * MS_PER_DAY;
 
 /** The alert about a channel that fails, which the other channels send. */
 export const UNDELIVERED = 'alert.undelivered';
@@ -82,9 +80,6 @@ export async function takeInAlerts(app: App, channel: string): Promise<void> {
   });
 }
 
-const isStale = ({ created_at, changed_at }: Notice, now: number): boolean =>
-  now - (changed_at ?? created_at) >= NEWS_MS_MAX;
-
 /** The messages that a channel has to send now. `passed`: ends that are not sent, because the alert was raised again. */
 export type News = { raised: Notice[]; ended: Notice[]; passed: Notice[] };
 
@@ -98,11 +93,11 @@ export function newsOf(app: App, channel: string, quiet: boolean): News {
   const due = (notice: Notice): boolean => (!quiet || isUrgent(notice.kind)) && !inHour(notice);
   const raised = app.store
     .all(noticesOf, { channel, state: 'new', limit: LOOKED_AT_MAX })
-    .filter((notice) => notice.seen_at === null && !isStale(notice, now) && due(notice))
+    .filter((notice) => notice.seen_at === null && due(notice))
     .slice(0, BATCH_MAX);
   const again = new Set(raised.map(({ kind, subject }) => `${kind} ${subject}`));
   const closed = app.store
-    .all(closedNotices, { channel, limit: BATCH_MAX })
+    .all(closedNotices, { channel, state: 'told', limit: BATCH_MAX })
     .filter(({ ended_at }) => ended_at !== null);
   const { passed = [], left = [] } = Object.groupBy(closed, ({ kind, subject }) =>
     again.has(`${kind} ${subject}`) ? 'passed' : 'left',
@@ -112,11 +107,9 @@ export function newsOf(app: App, channel: string, quiet: boolean): News {
 
 /** Deletes notices that are not sent any more: of alerts closed before they were sent, or sent and marked as seen. */
 export async function dropSettled(app: App, channel: string): Promise<void> {
-  const now = app.now();
-  const old = app.store
-    .all(noticesOf, { channel, state: 'new', limit: INTAKE_MAX })
-    .filter((notice) => notice.seen_at !== null || isStale(notice, now));
-  const seen = app.store.all(closedNotices, { channel, limit: BATCH_MAX }).filter(({ ended_at }) => ended_at === null);
+  const old = app.store.all(closedNotices, { channel, state: 'new', limit: INTAKE_MAX });
+  const told = app.store.all(closedNotices, { channel, state: 'told', limit: BATCH_MAX });
+  const seen = told.filter(({ ended_at }) => ended_at === null);
   if (old.length + seen.length === 0) return;
   await app.store.write((tx) => {
     for (const { id } of old) tx.run(dropNotice, { channel, alert_id: id, state: 'new' });

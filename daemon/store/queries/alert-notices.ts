@@ -39,14 +39,14 @@ export const noticesOf = statement((p: { channel: string; state: string; limit: 
     .limit(p.limit),
 );
 
-/** A channel's notices about alerts that were closed since. `limit` counts the oldest alerts that are read. */
-export const closedNotices = statement((p: { channel: string; limit: number }) =>
+/** Those of them whose alerts were closed since. */
+export const closedNotices = statement((p: { channel: string; state: string; limit: number }) =>
   sqlite
     .selectFrom('alert_notice')
     .innerJoin('alert', 'alert.id', 'alert_notice.alert_id')
     .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'changed_at', 'seen_at', 'ended_at', 'network'])
     .where('channel', '=', p.channel)
-    .where('state', '=', sql.lit('told'))
+    .where('state', '=', p.state)
     .where('seen_at', 'is not', null)
     .orderBy('alert_notice.alert_id')
     .limit(p.limit),

@@ -311,7 +311,7 @@ describe('what is told when', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('nothing that was over before it could be told, nothing old, and no end of what the operator has seen', async () => {
+  it('nothing that was over before it could be told, and no end of what the operator has seen', async () => {
     const { app, tick, asked } = await channel();
     await raise(app, null, 'backup.late', 'x', said('short'));
     await end(app, 'backup.late', 'x');
@@ -323,6 +323,28 @@ describe('what is told when', () => {
     await app.store.write((tx) => markSeen(app, [alert!.id], tx));
     await tick(2 * HOUR);
     expect(asked).toHaveLength(1);
+  });
+
+  it('what is still open once a channel works again after weeks, and nothing of what was over meanwhile', async () => {
+    let status = 503;
+    const { url, asked } = await httpServer(() => status);
+    const { app, tick } = await service({ 'alerts.ntfy': `${url}/t` });
+    await raise(app, 'mainnet', 'ledger.differs', 'mainnet:BTC', said('one coin is missing'));
+    for (let n = 0; n < 300; n++) {
+      await raise(app, null, 'backup.late', `${n}`, said('over by now'));
+      await end(app, 'backup.late', `${n}`);
+    }
+    await raise(app, null, 'backup.failed', 'z', said('the target is full'));
+    for (let day = 0; day < 20; day++) await tick(24 * HOUR);
+    const before = asked.length;
+    status = 200;
+    await tick(24 * HOUR);
+    await tick(24 * HOUR);
+    const [{ body }, ...others] = asked.slice(before) as [Asked];
+    expect(others).toEqual([]);
+    expect((JSON.parse(body) as { message: string }).message).toMatch(
+      /^• one coin is missing\n\n• the target is full\n\ncountinghouse alert list/,
+    );
   });
 
   it('in quiet hours only what is urgent; the rest in one message when they end', async () => {
