@@ -25,9 +25,17 @@ import { noteSize, tendStorage } from '../app/storage.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
 import { MS_PER_MINUTE } from '../domain/time.ts';
 import { inTurns } from '../kit/async.ts';
-import { parseSchedule } from '../kit/schedule.ts';
+import { lastSlot, parseSchedule, type Schedule } from '../kit/schedule.ts';
 import type { Timetable } from './timetable.ts';
 
+function scheduled(text: string): Schedule {
+  const schedule = parseSchedule(text);
+  assert(schedule, `${text} is a schedule`);
+  return schedule;
+}
+
+const PROOFS = scheduled(PROOF_SCHEDULE);
+const MAINTENANCE = scheduled(MAINTENANCE_SCHEDULE);
 const STORAGE_MS = 10_000;
 const ABSENCE_MS = 2_000;
 const PROOF_TIMEOUT_MS = 3_600_000;
@@ -38,8 +46,9 @@ const ADDRESSES_AT_FIRST = 40;
 
 export class Jobs {
   readonly #app: App;
-  /** The chains already proved in the current round. */
+  /** The chains already proved since the last slot, and that slot. */
   readonly #proved = new Set<string>();
+  #night: number | null = null;
   /** When each chain became unavailable. */
   readonly #away = new Map<string, number>();
   readonly #refundLinks = { before: Number.MAX_SAFE_INTEGER };
@@ -59,15 +68,11 @@ export class Jobs {
 
   /** Registers the periodic jobs and starts to derive addresses. */
   start(timetable: Timetable): void {
-    const night = parseSchedule(PROOF_SCHEDULE);
-    assert(night, 'the schedule of the nights is one');
     timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
     timetable.every('absence', ABSENCE_MS, () => this.absence());
     timetable.every('minute', MS_PER_MINUTE, () => this.minute());
-    timetable.at('proof', night, () => this.night());
-    const later = parseSchedule(MAINTENANCE_SCHEDULE);
-    assert(later, 'the schedule of the maintenance is one');
-    timetable.at('maintenance', later, () => this.#free());
+    timetable.at('proof', PROOFS, () => this.night());
+    timetable.at('maintenance', MAINTENANCE, () => this.#free());
     this.fill();
   }
 
@@ -109,8 +114,14 @@ export class Jobs {
     }
   }
 
-  /** Compares every chain's books with its source. Throws if one was not proved; the next call goes on. */
+  /**
+   * Compares every chain's books with the source's own. A difference is an alert. Throws if a chain could not be
+   * proved; the next call of the same night proves only the remaining ones.
+   */
   async night(): Promise<void> {
+    const night = lastSlot(PROOFS, this.#app.now());
+    if (night !== this.#night) this.#proved.clear();
+    this.#night = night;
     const left: string[] = [];
     for (const chain of this.#app.chains.all()) {
       if (this.#proved.has(chain.key)) continue;
@@ -125,7 +136,6 @@ export class Jobs {
       }
     }
     if (left.length > 0) throw new Unavailable(`not proved yet: ${left.join(', ')}`, PROOF_RETRY_SECONDS);
-    this.#proved.clear();
   }
 
   async #free(): Promise<void> {

@@ -201,6 +201,20 @@ describe('a notification that fails', () => {
     expect(open(bench)).toHaveLength(2);
   });
 
+  it('is an alert, although a clock that was ahead dated one of the same host', async () => {
+    const bench = await Bench.open();
+    bench.at += 90 * 24 * HOUR;
+    bench.rate('60000');
+    await fail(bench, 'merchant', 'https://shop.example/a', 500);
+    await fail(bench, 'merchant', 'https://shop.example/a', 200);
+    expect(open(bench)).toEqual([]);
+    bench.at -= 90 * 24 * HOUR;
+    // the newest invoice would keep this one from being made
+    bench.chain.latestNow = bench.at + 2 * HOUR;
+    await fail(bench, 'merchant', 'https://shop.example/b', 500);
+    expect(open(bench)).toEqual([['webhook.failed', 'shop.example']]);
+  });
+
   it('after another one is counted in the open alert, with its reason', async () => {
     const bench = await Bench.open();
     const texts = () =>
@@ -266,6 +280,30 @@ describe('a proof that cannot be made by the clock', () => {
     });
     expect(await proveByClock(bench.app, bench.chain, new AbortController().signal)).toBe(false);
     expect(open(bench)).toEqual([['ledger.unproved', 'mainnet:BTC']]);
+  });
+});
+
+describe('the proof of a night', () => {
+  it('is repeated every night, and tried again for another chain alone that has been away for weeks', async () => {
+    const bench = await Bench.open();
+    await bench.tell();
+    const dead = Object.assign(Object.create(bench.chain), { key: 'mainnet:LTC', syncedAt: 0 });
+    const app = Object.create(bench.app, { chains: { value: { all: () => [bench.chain, dead] } } });
+    let proofs = 0;
+    Object.defineProperty(bench.chain.adapter, 'holdings', {
+      get() {
+        proofs++;
+      },
+    });
+    const jobs = new Jobs(app);
+    const counts: number[] = [];
+    for (let night = 0; night < 3; night++) {
+      for (let tries = 0; tries < 4; tries++) await expect(jobs.night()).rejects.toThrow('not proved yet: mainnet:LTC');
+      counts.push(proofs);
+      bench.at += 24 * HOUR;
+    }
+    await jobs.stop();
+    expect(counts).toEqual([1, 2, 3]);
   });
 });
 
