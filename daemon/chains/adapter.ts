@@ -29,6 +29,7 @@ export interface WatchList {
   isOurCoin(outpoint: string): boolean;
 }
 
+/** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
 
 /** The meaning of a credit's id, and the block in which it is. */
@@ -67,7 +68,10 @@ export interface ScriptList extends WatchList {
   page(after: number, limit: number): ListedScript[];
   /** Scripts with a credit or a spend in this block. */
   inBlock(hash: string): ListedScript[];
-  /** Blocks above the checkpoint with stored facts, because an update is not stored to its end. Absent: none. */
+  /**
+   * The hashes of blocks above the checkpoint of which facts are stored, because an update is not stored to its end.
+   * They may have left the chain, and no checkpoint names them any more. Absent: there are none.
+   */
   ahead?(): readonly string[];
   /** Whether a target ever had a coin, present or not. */
   hadMoney(targetId: number): boolean;
@@ -76,7 +80,10 @@ export interface ScriptList extends WatchList {
   coin(outpoint: string): StoredCoin | undefined;
   /** Whether coins of a transaction are still missing, because the update that brought them is not stored to its end. Absent: none are. */
   isPartial?(txid: string): boolean;
-  /** The credits under an id, and under it with a number behind, present or not. Absent: nothing is stored. */
+  /**
+   * The credits under an id, and under it with a number behind, present or not. The meaning of an id never changes.
+   * Absent: nothing is stored.
+   */
   underId?(id: string): MeantCredit[];
   /** Pages of coins that are in no block, or whose spending transaction is in none. Absent: nothing is stored. */
   pending?(): Iterable<StoredCoin[]>;
@@ -108,7 +115,10 @@ export interface ScriptList extends WatchList {
 
 export type StoredDebit = { id: string; units: bigint; block: BlockId };
 
-/** `key`: its conflict key. `txids`: what is signed for it. `usedIn`: the hash of the block that has one, or null. */
+/**
+ * `key`: its conflict key. `txids`: the signed transactions that use it. `usedIn`: the hash of the block that has one;
+ * null: none is known.
+ */
 export type OpenNonce = {
   target: ListedScript;
   key: string;
@@ -167,6 +177,7 @@ export interface ChainAdapter {
 
   health(): SourceHealth;
 
+  /** The servers of the source, if it has several. */
   servers?(): SourceServer[];
 
   /** True if spends of ours are seen by key images, which only the signer can compute. */
@@ -200,6 +211,7 @@ export type WatchedAccount = { key: AccountKey; receiving: number; change: numbe
 /** An output in a block that no block spends. */
 export type HeldCoin = { outpoint: string; units: bigint; height: number };
 
+/** The coins that a source has for some accounts, as of one block. */
 export type Holdings = {
   /** The block as of which coins are reported. */
   tip: BlockId;
@@ -289,7 +301,11 @@ export interface SpendingSource {
 
 /** The further queries of coin chains. */
 export interface CoinSource extends SpendingSource {
-  /** Total fee and virtual size of an unconfirmed transaction and its ancestors, for CPFP. Null: not in the mempool. */
+  /**
+   * The total fee (smallest units) and size (virtual bytes) of an unconfirmed transaction and its unconfirmed
+   * ancestors, for a child that pays for them (CPFP). Null when the transaction is not in the mempool. Throws
+   * `Unavailable`.
+   */
   unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null>;
 
   /**

@@ -228,7 +228,10 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     return affirmed.map((one) => !one.isOld || still[old.indexOf(one)] === true);
   }
 
-  /** Forgets facts that the books have, and those of orphaned blocks; on others agreement is still possible. */
+  /**
+   * Forgets facts that the books have, and those of blocks that left the chain. Blocks below and above the checkpoint
+   * stay, since agreement on them is still possible: the checkpoint may be one of the past.
+   */
   #forget(checkpoint: Checkpoint): void {
     const hashes = new Set(checkpoint.map(({ hash }) => hash));
     const lowest = checkpoint[0]?.height ?? 0;

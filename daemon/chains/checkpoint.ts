@@ -40,7 +40,10 @@ export const hashesOf =
   async (heights) =>
     (await source.headers(heights, signal)).map((header) => header?.hash ?? null);
 
-/** How many of `known` are on the source's chain; null if it is only behind. Throws `ChainAlert` if none is. */
+/**
+ * How many of `known` (contiguous) are on the source's chain; null if the source is behind `known` without
+ * contradicting it. Throws `ChainAlert` if the fork is below all of them.
+ */
 export async function commonBlocks(
   hashesAt: HashesAt,
   known: Checkpoint,

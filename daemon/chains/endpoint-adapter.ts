@@ -76,7 +76,10 @@ export type StepStart<H> = {
   kept: Checkpoint;
   /** The hashes of blocks that left the chain, or may have: those of an update that was broken off. */
   orphaned: readonly string[];
-  /** The checkpoint's blocks to be read again: all in the first step, as credits without agreement are in memory. */
+  /**
+   * The blocks of the checkpoint to be read again: all of `kept` in the first step after the start, because credits
+   * without agreement are kept in memory only.
+   */
   again: Checkpoint;
   /**
    * In the first step after the start: coins that are in no block, or whose spending transaction is in none, by the books. They

@@ -1,4 +1,7 @@
-/** The endpoints of one chain, in the operator's order; those that failed or lag are not used for a while. */
+/**
+ * The endpoints of one chain, in the operator's order: which one is asked, and which are not used for a while because
+ * they failed, lag, or contradicted themselves.
+ */
 import { getDomain } from 'tldts';
 import { assert, ChainAlert, Malformed, Rejected, Unavailable } from '../domain/errors.ts';
 import { RpcError } from './json-rpc.ts';
@@ -93,7 +96,10 @@ export class Endpoints<E extends Endpoint> {
     return undefined;
   }
 
-  /** The first of other operators' answers that is not false: a single one cannot deny. Undefined if none answers. */
+  /**
+   * The result of `use` with endpoints of other operators than this one: the first that is not false, so that a single
+   * endpoint cannot deny. Undefined if no other answers.
+   */
   async other<T>(than: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     const mine = this.operatorOf(than);
     let said: T | undefined;
@@ -147,7 +153,10 @@ export class Endpoints<E extends Endpoint> {
     return said;
   }
 
-  /** Other operators' endpoints that deny something; null if one affirms it. Undecided ones have no vote. */
+  /**
+   * Endpoints of other operators than this one that deny something, one of each; null if one affirms it. Undecided
+   * ones, and those that do not answer, have no vote.
+   */
   async deniers(than: E, affirms: (endpoint: E) => Promise<boolean | null>, signal: AbortSignal): Promise<E[] | null> {
     const asked = new Set([this.operatorOf(than)]);
     const denying: E[] = [];

@@ -45,7 +45,10 @@ export function deriveChild(parent: Parent, index: number): PublicNode {
   return { publicKey, chainCode: digest.subarray(32) };
 }
 
-/** The compressed public key (33 bytes) at account/branch/index. Throws on a wrong key, index or child. */
+/**
+ * The compressed public key (33 bytes) at account/branch/index. Throws on a key that is no secp256k1 account, on an
+ * index above 2^31 - 1, and on an invalid child.
+ */
 export function childPublicKey(account: AccountKey, branch: Branch, index: number): Uint8Array {
   assert(account.kind === 'secp256k1', 'a secp256k1 account derives public keys');
   const key = `${account.publicKey}${account.chainCode}${branch}`;

@@ -13,7 +13,10 @@ export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] 
   return list && isBlank(body, list.end) ? list.elements : null;
 }
 
-/** The list in the result of a JSON-RPC answer; null if it is none, an error precedes it, or it is not divisible. */
+/**
+ * The elements of the list in the result of a JSON-RPC answer; null if the result is no list, if an error precedes it,
+ * or if this cannot divide the JSON.
+ */
 export async function parsedResult(body: Buffer, pause: Pause): Promise<unknown[] | null> {
   let at = afterSpace(body, 0);
   if (body[at] !== OPEN_OBJECT) return null;

@@ -1,4 +1,7 @@
-/** Asks a node at intervals whether something changed; at longer, random ones while it does not answer. */
+/**
+ * Asks a node at intervals whether something changed, to produce an adapter's hints. While the node does not answer,
+ * the interval grows to POLL_DOWN_MS_MAX, with some randomness to spread the requests of many installations.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../domain/errors.ts';
 
@@ -17,7 +20,10 @@ export class Poller {
   #loop: Promise<void> | null = null;
   #syncing = false;
 
-  /** `ask`: whether something changed; it reports failures itself. `quietMs`: for how long nothing new is expected. */
+  /**
+   * `ask` returns whether something changed. A failure means that the node is down; `ask` reports it itself. `quietMs`:
+   * the time for which nothing new is to be expected.
+   */
   constructor(pollMs: number, ask: (signal: AbortSignal) => Promise<boolean>, quietMs = () => 0) {
     this.#ask = ask;
     this.#quietMs = quietMs;
@@ -46,6 +52,7 @@ export class Poller {
     }
   }
 
+  /** Begins to poll, once. */
   start(): void {
     if (!this.#stopped.signal.aborted) this.#loop ??= this.#run(this.#stopped.signal);
   }

@@ -55,7 +55,10 @@ type SourceContext = {
   hasThread?: boolean;
 };
 
-/** Whether a chain is connected only by default, to public servers on mainnet: not before a business needs it. */
+/**
+ * Whether a chain is connected only by default, so that no connection is opened before a business needs it. On mainnet
+ * there are public servers, endpoints and nodes; on other networks the operator configures a source.
+ */
 export function isDefaultSource(network: Network, chain: ChainId, settings: SourceSettings): boolean {
   if (network !== 'mainnet') return false;
   if (isEvm(chain)) return settings.rpc.length === 0;

@@ -9,6 +9,7 @@ export type Pause = () => Promise<void> | undefined;
 /** Work of any length. At each `null` the caller may let the event loop run other work. */
 export type Steps<T> = Generator<null, T, undefined>;
 
+/** Takes all steps in one turn. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

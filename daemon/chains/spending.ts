@@ -142,7 +142,10 @@ export type OwnParts = {
 
 /** Signing in the wallet that has the keys of a watch-only account. */
 export interface OutsideSigning {
-  /** The file for that wallet, and the id that its transaction will have; only a name where signatures change it. */
+  /**
+   * The file for that wallet, and the id that its transaction will have. Where signatures are a part of the id it is
+   * only a name for it.
+   */
   handOut(unsigned: UnsignedSpend, account: AccountKey): { file: Uint8Array; txid: string };
   /** The signed transaction from what that wallet gave back. Throws `Rejected` (`psbt.…`) for anything but what was planned. */
   takeBack(plan: SpendPlan, given: Uint8Array): SignedSpend;
@@ -181,7 +184,10 @@ export interface Spending extends SpendingSource {
   /** Whether an output pays an address. Throws `Rejected('withdrawal.address')` if the text is no address. */
   pays(output: DecodedOutput, address: string): boolean;
 
-  /** Account chains: the highest fee of a usual transfer of an asset, in the fee's asset. `rate`: as of `feeRate`. */
+  /**
+   * Account chains: the highest fee of a usual transfer of an asset, in units of the fee's asset. `rate`: as of
+   * `feeRate`.
+   */
   usualFee?(asset: AssetId, rate: bigint): bigint;
   /** Synchronous, because it is called inside the transaction of a request. Throws `Rejected`. */
   estimate(request: EstimateRequest): Estimate;
@@ -193,7 +199,10 @@ export interface Spending extends SpendingSource {
   plan(request: PaymentRequest, limit: () => AbortSignal): Promise<SpendPlan>;
   /** At least one. */
   conflictKeys(plan: SpendPlan): string[];
-  /** Keys that other transactions must use before this one: its sender's lower nonces. Absent: keys have no order. */
+  /**
+   * Keys that other transactions must use before this one can confirm: lower nonces of its sender that were free or
+   * reserved when it was planned. Absent: keys have no order.
+   */
   keysBefore?(plan: SpendPlan): string[];
   /** The key that all versions should share: the last one that a reorganisation would reach. */
   preferredKey(plan: SpendPlan): string;

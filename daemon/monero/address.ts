@@ -24,7 +24,10 @@ const STAGENET: Prefixes = { standard: 24, integrated: 25, subaddress: 36 };
 /** Of Monero's developers; no network here has them. */
 const TESTNET: Prefixes = { standard: 53, integrated: 54, subaddress: 63 };
 
-/** From `cryptonote_config.h`. Users' test network is stagenet; `monerod --regtest` has mainnet's prefixes. */
+/**
+ * From `cryptonote_config.h`. The public test network for users is stagenet (Monero's own testnet is for its
+ * developers). `monerod --regtest` is the FAKECHAIN type, which has mainnet's prefixes.
+ */
 const PREFIXES: Readonly<Record<Network, Prefixes>> = {
   mainnet: MAINNET,
   testnet: STAGENET,
@@ -46,7 +49,10 @@ const SUBADDRESS_INDEX_MAX = 2 ** 32 - 1;
 /** Hashed with a subaddress's index (MRL-0006, `cryptonote::get_subaddress_secret_key`), including its zero byte. */
 const SUBADDRESS_DOMAIN = utf8ToBytes('SubAddr\0');
 
-/** The subaddress (major, minor); (0, 0) is the standard one. Its script: prefix and two public keys. Throws. */
+/**
+ * The subaddress (major, minor); (0, 0) is the standard address. Its script is the prefix byte and the two public keys,
+ * 65 bytes. Throws on a key that is no Monero account and on an index above 2^32 - 1.
+ */
 export function subaddress(account: AccountKey, major: number, minor: number, network: Network): DerivedAddress {
   assert(account.kind === 'monero', 'a Monero account derives subaddresses');
   for (const index of [major, minor]) {
@@ -76,7 +82,10 @@ function pointsOf(account: Extract<AccountKey, { kind: 'monero' }>): AccountPoin
   return points;
 }
 
-/** The subaddress of a branch and an index: payers get (0, 1) and later ones; change returns to (0, 0). */
+/**
+ * The subaddress of a branch and an index: payers get (0, 1) and later ones, and change returns to (0, 0), the standard
+ * address, as in Monero's own wallets.
+ */
 export function positionOf(branch: Branch, index: number): { major: number; minor: number } {
   if (branch === 0) return { major: 0, minor: index + 1 };
   return index === 0 ? { major: 0, minor: 0 } : { major: 1, minor: index };

@@ -21,7 +21,10 @@ export type Block = {
 const KEY_BYTES = 32;
 /** Consensus allows no block to be two hours ahead. Later times are no dates, and no whole numbers that can be stored. */
 const TIME_SECONDS_MAX = 1e11;
-/** Mainnet's block 202612, of 514 transactions, has the hash that a faulty tree gave (`calculate_block_hash`). */
+/**
+ * Block 202612 of mainnet has 514 transactions, and the tree over them was computed wrongly when it was mined. Every
+ * node calls it by the hash of then (`calculate_block_hash`).
+ */
 const MISHASHED = {
   is: '426d16cff04c71f8b16340b722dc4010a2dd3831c22041431f772547ba6e331a',
   called: 'bbd604d2ba11ba27935e006ed39c9bfdd99b76bf4a50654bc1e1e61217962698',
@@ -40,7 +43,10 @@ export class NewerBlock extends Malformed {
   }
 }
 
-/** A block, whose hash proves its transactions and parent. Throws `Malformed`, `NewerBlock` for unknown rules. */
+/**
+ * A block from its bytes: header, coinbase and the ids of its transactions. Its hash proves all of them, and the block
+ * before. Throws `Malformed`, and `NewerBlock` where newer rules may be the reason.
+ */
 export function parseBlock(bytes: Uint8Array): Block {
   const reader = new Reader(bytes);
   const version = Number(reader.varint());

@@ -60,7 +60,10 @@ export const multipliedBase = (scalar: bigint): CurvePoint => multiplied(Point.B
 /** The commitment to an amount (Pedersen). */
 export const commitment = (mask: bigint, units: bigint): CurvePoint => multipliedBase(mask).add(multiplied(H, units));
 
-/** 8 times the private key times the other's public key, 32 bytes. Null for no point, or one of small order. */
+/**
+ * The secret that sender and receiver share: 8 times the private key times the other's public key, 32 bytes. Null for a
+ * key that is no point, or one of small order.
+ */
 export function sharedSecret(publicKey: Uint8Array, privateKey: bigint): Uint8Array | null {
   const point = pointOf(publicKey)?.multiplyUnsafe(privateKey).multiplyUnsafe(COFACTOR);
   return point && !point.is0() ? point.toBytes() : null;
@@ -88,7 +91,10 @@ const { Fp } = Point;
 const A = 486662n;
 const ROOT_FACTOR = Fp.create(A * (A + 2n));
 
-/** A point with an unknown logarithm (`hash_to_ec`): CryptoNote's form of Elligator, times 8. */
+/**
+ * A point with an unknown logarithm, from 32 bytes (`hash_to_ec`): CryptoNote's form of Elligator
+ * (`ge_fromfe_frombytes_vartime`), times 8.
+ */
 export function hashToPoint(bytes: Uint8Array): CurvePoint {
   const u = Fp.create(littleEndian(keccak256(bytes)));
   const v = Fp.mul(2n, Fp.sqr(u));

@@ -20,7 +20,10 @@ const EXTRA_MERGE_MINING = 0x03;
 const EXTRA_OUTPUT_KEYS = 0x04;
 const EXTRA_MINERGATE = 0xde;
 
-/** Its keys and nonces, up to the first unreadable field, as Monero's own wallet reads them, which stops no later. */
+/**
+ * Its keys and nonces. The first unreadable field ends it, as in Monero's own wallet, which keeps what came before.
+ * That wallet finds no more than this: it stops earlier, at padding that is not zero and at nonces above 255 bytes.
+ */
 export function readExtra(extra: Uint8Array): Extra {
   const publicKeys: Uint8Array[] = [];
   const outputKeys: Uint8Array[] = [];

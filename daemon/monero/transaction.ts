@@ -1,4 +1,7 @@
-/** Parses Monero's transactions (`cryptonote_basic`, `ringct`): what a receiver needs, and the id to be checked. */
+/**
+ * Parses Monero's transactions: the fields that a receiver needs, and the id, which is checked against the one that was
+ * asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
+ */
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
@@ -107,7 +110,10 @@ export function prunedOf(bytes: Uint8Array): { pruned: Uint8Array; prunableHash:
   return { pruned: Uint8Array.from(bytes.subarray(0, reader.at)), prunableHash: bytesToHex(hash) };
 }
 
-/** `prunableHash`: undefined: signatures are the rest; 'parsed': they are parsed. `height`: see `Prefix`. */
+/**
+ * `prunableHash`: undefined: the signatures are the rest of the bytes; 'parsed': they follow, and are parsed. `height`:
+ * see `Prefix`.
+ */
 export function readTransaction(reader: Reader, prunableHash?: string): Transaction & { height: number | null } {
   const start = reader.at;
   const prefix = readPrefix(reader);

@@ -36,6 +36,7 @@ export function readPass(text: string): BackupPass {
   return pass;
 }
 
+/** SHA-256 of a file. */
 export async function hashOf(file: string): Promise<Buffer> {
   const digest = createHash('sha256');
   for await (const part of createReadStream(file)) digest.update(part as Buffer);

@@ -1,4 +1,7 @@
-/** Files that are written completely or not at all, by and for the owner only, and durable when the call returns. */
+/**
+ * Files that are written completely or not at all, are readable by the owner only, and are durable when the call
+ * returns.
+ */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, link, open, readdir, rename, rm } from 'node:fs/promises';
@@ -42,7 +45,10 @@ async function writeThrough(file: string, contents: string | Uint8Array): Promis
   }
 }
 
-/** Replaces or creates `file` (mode 0600), whole. Under the permission model a caller outside syncs its folder. */
+/**
+ * Replaces or creates `file` (mode 0600): after a crash it has either the old or the new contents. A process under the
+ * permission model needs a caller outside that calls `syncFolder` afterwards.
+ */
 export async function replaceFile(file: string, contents: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {

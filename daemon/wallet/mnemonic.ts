@@ -47,7 +47,10 @@ export async function parseWords(text: string): Promise<string> {
   return mnemonic;
 }
 
-/** The 64-byte seed of normal words (BIP-39), computed off the event loop. The caller wipes it with `fill(0)`. */
+/**
+ * The 64-byte seed of words in their normal form (BIP-39: PBKDF2-HMAC-SHA512, 2048 rounds), computed off the event
+ * loop. The caller wipes it with `fill(0)`.
+ */
 export function seedOf(mnemonic: string, passphrase: string): Promise<Buffer> {
   return derive(mnemonic.normalize('NFKD'), `mnemonic${passphrase.normalize('NFKD')}`, 2048, 64, 'sha512');
 }

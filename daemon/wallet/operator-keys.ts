@@ -1,4 +1,7 @@
-/** The operator's keys for MACs of approvals, limits and revocations, derived from the vault for one use. */
+/**
+ * The operator's keys, derived from the vault for one use: they make the MACs of approvals, limits and revocations.
+ * Only the signer checks a MAC.
+ */
 import { join } from 'node:path';
 import { Rejected } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
@@ -29,7 +32,10 @@ async function withKeys<T>(folder: string, passphrase: string, use: (keys: Keys)
   }
 }
 
-/** The operator's MACs, from a folder's vault. Throws `Rejected`: `vault.*`, `review.differs` for foreign change. */
+/**
+ * The operator's MACs, made from the vault of this folder. Throws `Rejected`: `vault.missing`, `vault.corrupted`,
+ * `vault.passphrase`, and `review.differs` if the change is not ours.
+ */
 export function authorized(folder: string, passphrase: string, wanted: Authorization): Promise<Macs> {
   const { approvals, change, grants } = wanted;
   return withKeys(folder, passphrase, ({ seed, imported, approval, epoch }) => {

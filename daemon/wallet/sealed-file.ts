@@ -29,7 +29,10 @@ const TAG_BYTES = 16;
 /** `fingerprint`: of the wallet whose words open it. `made_at`: ISO 8601. */
 export type SealedHeader = { fingerprint: string; made_at: string };
 
-/** `end`: the header's length in bytes. `size`: of the whole file; null for a file of an earlier release. */
+/**
+ * `end`: the length of the header in bytes. `size`: the expected length of the whole file in bytes; null for a file of
+ * an earlier release.
+ */
 type Parsed = SealedHeader & { end: number; size: number | null };
 
 /** Opens sealed files: all of a wallet by its secret, one by its own key. */
@@ -91,7 +94,10 @@ export async function sealedHeader(source: AsyncIterable<Uint8Array>): Promise<S
   return parse(await new ByteReader(source).take(HEADER_BYTES_MAX));
 }
 
-/** Reads and checks what of a sealed file needs no key. Throws `Rejected`: `backup.format`, `backup.damaged`. */
+/**
+ * Reads the header of a sealed file, and checks of the file what needs no key. Throws `Rejected`:
+ * `backup.format`, `backup.damaged`.
+ */
 export async function inspectSealed(path: string): Promise<SealedHeader> {
   const file = await open(path, 'r');
   try {
@@ -105,7 +111,10 @@ export async function inspectSealed(path: string): Promise<SealedHeader> {
   }
 }
 
-/** Decrypts a sealed file, each part once authenticated. Throws `Rejected`: `backup.format`, `.words`, `.damaged`. */
+/**
+ * Decrypts a sealed file. Each part is yielded only after it was authenticated. Throws `Rejected`: `backup.format`,
+ * `backup.words` (sealed to another wallet), `backup.damaged`.
+ */
 export async function* openSealed(source: AsyncIterable<Uint8Array>, by: Opener): AsyncGenerator<Uint8Array> {
   const reader = new ByteReader(source);
   const head = await reader.take(HEADER_BYTES_MAX);
@@ -131,7 +140,10 @@ function needOf(header: SealedHeader, secret: WalletSecret): void {
   throw new Rejected('backup.words', `This backup is of another wallet (${header.fingerprint}): give its words`);
 }
 
-/** The key of one sealed file, which opens no other. Throws `Rejected`: `backup.format`, `.words`, `.damaged`. */
+/**
+ * The key of one sealed file, which opens no other. Throws `Rejected`: `backup.format` (of an earlier release, too),
+ * `backup.words`, `backup.damaged`.
+ */
 export async function fileKeyOf(source: AsyncIterable<Uint8Array>, secret: WalletSecret): Promise<Uint8Array> {
   const head = await new ByteReader(source).take(HEADER_BYTES_MAX);
   const header = parse(head);

@@ -176,7 +176,10 @@ async function sealedVault(
   return `${JSON.stringify({ header, box, checksum: checksumOf({ header, box }) }, null, 2)}\n`;
 }
 
-/** The secret of a vault. Throws `Rejected`: `vault.missing`, `.corrupted`, `.passphrase` (wrong, or forged). */
+/**
+ * The secret of a vault. Throws `Rejected`: `vault.missing`, `vault.corrupted` (damaged, or of an unknown version),
+ * `vault.passphrase` (wrong, or the file was forged).
+ */
 export async function openVault(file: string, lock: VaultLock): Promise<WholeSecret> {
   const { header, box } = await readVault(file);
   const key = await keyOf(header, lock);

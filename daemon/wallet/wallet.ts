@@ -72,7 +72,10 @@ export async function createWallet(
 export const areWordsNew = async (folder: string): Promise<boolean> =>
   (await import('./signer/journal.ts')).isFreshIn(folder);
 
-/** Public keys of an account on these chains. Throws `Rejected`: `vault.*`, and `wallet.sandbox`: that has its own. */
+/**
+ * The public keys of account number `account` (0 to 2^31 - 1) on these chains. Throws `Rejected`: `vault.missing`,
+ * `vault.corrupted`, `vault.passphrase`, and `wallet.sandbox`, because the sandbox has its own wallet.
+ */
 export async function deriveAccounts<Chain extends ChainId>(
   folder: string,
   passphrase: string,

@@ -89,6 +89,7 @@ async function* packed(files: readonly { name: string; path: string }[]): AsyncG
   yield Buffer.alloc(2 * BLOCK_BYTES);
 }
 
+/** The compressed content with these files. */
 export function pack(files: readonly { name: string; path: string }[]): AsyncIterable<Buffer> {
   return Readable.from(packed(files)).pipe(createZstdCompress());
 }
@@ -132,6 +133,7 @@ export async function unpack(
   return names;
 }
 
+/** The next entry; null at the end. */
 async function nextEntry(reader: ByteReader): Promise<Entry | null> {
   const block = await reader.take(BLOCK_BYTES);
   if (block.length === 0) return null;

@@ -30,7 +30,10 @@ const NAMES_MAX = 10_000;
 const LOOKED_AT_MAX = 100;
 const LOOK_MS_MAX = 10_000;
 
-/** Checks the folder at the start, and marks a newly configured one. Throws `Rejected('backup.folder')`. */
+/**
+ * Checks the folder at the start, and marks a newly configured one. Throws `Rejected('backup.folder')` if it does not
+ * exist or cannot be written.
+ */
 export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: string): Promise<void> {
   const found = await stat(folder).catch((error: NodeJS.ErrnoException) => error.code ?? 'unknown');
   if (typeof found === 'string' || !found.isDirectory()) {

@@ -61,7 +61,10 @@ export async function there(file: string): Promise<void> {
   if (isFolder) throw new Rejected('backup.missing', `${file} is a folder: name the file of the backup in it`, 'file');
 }
 
-/** Opens a backup, writes its files to the sinks of `place`, and gives their names. Throws `Rejected` `backup.*`. */
+/**
+ * Opens a backup, writes its files to the sinks that `place` makes, and gives their names. Throws `Rejected`:
+ * `backup.missing`, `backup.format`, `backup.words`, `backup.pass`, `backup.damaged`.
+ */
 export async function unpackBackup(
   file: string,
   by: Opener,
@@ -147,7 +150,10 @@ function needOwnAccounts(database: string, words: Words, others: boolean): strin
   return [...foreign, ...watchOnly, ...imported];
 }
 
-/** Moves what `fill` made in a working folder into an empty data directory. Throws `Rejected`, also as `fill` does. */
+/**
+ * Moves what `fill` puts into a working folder into an empty data directory. Throws `Rejected`: `restore.not_empty`,
+ * `store.locked`, `data_dir`, and what `fill` throws.
+ */
 export async function restoreInto<T>(dataDir: string, fill: (work: string) => Promise<T>): Promise<T> {
   await needUnoccupied(dataDir);
   await makeDataFolder(dataDir);
@@ -208,7 +214,10 @@ export async function needUnoccupied(dataDir: string): Promise<void> {
 const isMoving = (name: string): boolean =>
   name.endsWith(MOVING_SUFFIX) && (name.startsWith(RESTORE_WORK) || /^restore-[A-Za-z0-9]{6}\./.test(name));
 
-/** Whether a restore was interrupted: then its working folder still has the database, which is moved last. */
+/**
+ * Whether a restore was interrupted while it moved its files: then its working folder still has the database, the last
+ * file. Without it, the restore was complete, and the files beside it may be newer than any backup.
+ */
 async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
   const moving = names.filter(isMoving);
   const left = await Promise.all(moving.map((name) => exists(join(dataDir, name, DATABASE))));

@@ -21,7 +21,10 @@ const Unfinished = z.object({ name: z.string(), applied: z.int() });
 /** `now`: milliseconds since 1970. `applied`: how many migrations the database has. */
 type Upgrade = { release: string; now: number; applied: number };
 
-/** Makes it and keeps a few earlier ones. Returns its file; null without a wallet. Throws `upgrade.backup`. */
+/**
+ * Makes it in the data directory and keeps a few earlier ones. Returns its file, which is an earlier one if that
+ * upgrade was interrupted; null without a wallet, when nothing of value is stored. Throws `Rejected('upgrade.backup')`.
+ */
 export async function backUpBeforeUpgrade(dataDir: string, { release, now, applied }: Upgrade): Promise<string | null> {
   const folder = join(dataDir, FOLDER);
   const stamp = new Date(now).toISOString().replace(/[-:.]/g, '').replace('T', '-').slice(0, 18);

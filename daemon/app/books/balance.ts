@@ -1,4 +1,7 @@
-/** The balance of a business: running totals, less the amounts reserved for withdrawals. */
+/**
+ * The balance of a business: running totals, updated by every commit that moves a coin, less the amounts reserved for
+ * withdrawals.
+ */
 import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { isWatchOnly } from '../../domain/chain.ts';
 import { minOf, sumOf } from '../../domain/money.ts';

@@ -1,4 +1,7 @@
-/** Entries of account chains that were wrong: taken out or adopted, each with a row that stays and an alert. */
+/**
+ * The entries of account chains that turned out to be wrong: what no operator has on the chain is taken out again, and
+ * what the operator adopts from the chain is put in. Each change is a row that stays, and an alert.
+ */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { insertCorrection, newestCorrections } from '../../store/queries/corrections.ts';

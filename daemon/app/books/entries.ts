@@ -107,7 +107,10 @@ export class Entries {
     if (!stored && isAlone) this.#keepAdopted(fields, -amount.units);
   }
 
-  /** Stores that an address has so many units less after a block than its entries say, or more (below 0). */
+  /**
+   * Stores that an address of an account chain has so many units less after a block than its entries say, or more
+   * (below 0). Returns the entry's reference.
+   */
   adopt({ target_id, account_id, asset }: Holding, units: bigint, block: BlockId): string {
     const chain_key = this.#chain.key;
     const ref = `${block.hash}:adopted:${target_id}:${asset}`;

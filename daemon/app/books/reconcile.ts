@@ -76,7 +76,10 @@ export type Reconciliation = {
   offers: readonly Difference[];
 };
 
-/** Reconciles one chain; an alert names what differs. Throws `Unavailable` if the source cannot tell what is held. */
+/**
+ * Reconciles one chain. An alert names what differs, for as long as it does. Throws `Unavailable` if the source does
+ * not answer, is reorganised repeatedly, or cannot tell what is held.
+ */
 export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
   let report = await comparison(app, chain, signal);
   // entries that nobody has on the chain go first
@@ -134,7 +137,10 @@ async function readUpTo(
   throw new Unavailable(`${chain.key} is behind its source`, MOVED_RETRY_SECONDS);
 }
 
-/** Reconciles by schedule: an impossible one is an alert, too. Returns whether it was done or not needed. */
+/**
+ * The scheduled reconciliation: one that is not possible is an alert, too. Returns whether it was done or not needed; a
+ * chain that was not synced since the start is left for later. Throws only bugs.
+ */
 export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<boolean> {
   if (chain.dormant) return true;
   if (chain.syncedAt === 0) return false;

@@ -1,4 +1,7 @@
-/** Decides for which payments two operators must agree: above a configured amount, or without a known value. */
+/**
+ * Decides for which payments two servers of a light client, or two endpoints of an account chain, must agree: those
+ * above a configured amount. A payment without a known value counts as large. Quotients are rounded down.
+ */
 import { type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
 import { isEvm } from '../../domain/evm.ts';
 import { dollarsFor, FIAT_DECIMALS, fiatFor } from '../../domain/money.ts';

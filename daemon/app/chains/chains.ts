@@ -1,4 +1,7 @@
-/** The connected chains, and the state of each in memory. After a restart no chain counts as synced. */
+/**
+ * The connected chains, and the state of each in memory: its tip, and how recent its source's data is. Persistent state
+ * is in the store. After a restart no chain counts as synced.
+ */
 import type { ChainAdapter } from '../../chains/adapter.ts';
 import type { Spending } from '../../chains/spending.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
@@ -21,7 +24,10 @@ export class ChainRuntime {
   syncs = 0;
   /** By version: the number of syncs when a node first refused it. */
   readonly #refusals = new Map<number, number>();
-  /** Deadlines before this count: when that sync began, but at most the blocks' own time. Milliseconds since 1970. */
+  /**
+   * Deadlines before this time count: the beginning of that sync, but at most what the blocks' own time allows, so that
+   * a clock that jumped ahead cancels nothing. Milliseconds since 1970.
+   */
   deadlinesUntil = 0;
   /** The latest possible current time by the newest blocks, milliseconds since 1970; null where blocks have no time. */
   latestNow: number | null = null;
@@ -34,7 +40,10 @@ export class ChainRuntime {
   entriesMoved = 0;
   /** Whether the source last said that it is behind. */
   lagging = false;
-  /** Whether the source has failed or was behind since that sync: until the next one the store may lack something. */
+  /**
+   * Whether the source has failed or was behind since that sync. Until the next one, blocks and mempool may contain
+   * more than the store: a node may come back with another mempool, or with more blocks.
+   */
   away = false;
   /** Since when servers of one operator alone speak, where those of several are named; null: two do. Milliseconds since 1970. */
   uncheckedSince: number | null = null;
@@ -74,7 +83,10 @@ export class ChainRuntime {
     return this.#refusals.has(version);
   }
 
-  /** Whether a complete sync after the first refusal of a version did not show it: a refused one may be in a block. */
+  /**
+   * Whether a complete sync after the first refusal of a version did not show it. A node also refuses a transaction
+   * that is in a block that was not synced here yet.
+   */
   isRefusalKnown(version: number): boolean {
     const first = this.#refusals.get(version);
     // the first sync may have begun before the refusal

@@ -114,7 +114,10 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
   if (block) retire(step, row.target_id, row.txid);
 }
 
-/** Locks a known deposit, or lets it go: of two outputs of Monero with one key, the first in the chain can be spent. */
+/**
+ * Locks a known deposit, or lets it go: of two outputs of Monero with one key only the first in the chain can be spent,
+ * and blocks decide which that is. A locked one pays no invoice. A deposit in the inbox stays there.
+ */
 function lock({ app, tx }: Step, row: CreditRow, locked: boolean): void {
   if (row.locked === locked) return;
   row.locked = locked;

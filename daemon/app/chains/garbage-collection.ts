@@ -1,4 +1,7 @@
-/** Deletes vanished unconfirmed credits, which anybody can cause. Some are kept: they tell when money was seen. */
+/**
+ * Deletes vanished unconfirmed credits. A row is kept while it may still tell when money was first seen, but their
+ * number is limited, because anybody can make a source report deposits that never confirm.
+ */
 import { MS_PER_DAY } from '../../domain/time.ts';
 import {
   creditsOfTransactionAfter,
@@ -19,7 +22,10 @@ const VANISHED_KEPT_MAX = 1_000;
 const PAGE = 32;
 const PAGES_PER_UPDATE_MAX = 20;
 
-/** Deletes a page of vanished credits that nothing else names. `done`: pages so far. Null if there are no more. */
+/**
+ * Deletes a page of a chain's vanished credits, except those that a withdrawal or a decision of the operator names.
+ * `done`: pages deleted so far. Null if there are no more for now.
+ */
 export function forgetVanished(app: App, tx: Tx, chain_key: string, done: number): { at: number } | null {
   const crowded = tx.get(vanishedAfter, { chain_key, skip: VANISHED_KEPT_MAX })?.gone_at ?? 0;
   const before = Math.max(app.chains.credibleNow(app.now()) - VANISHED_KEPT_MS, crowded);

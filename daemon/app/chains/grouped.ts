@@ -1,4 +1,7 @@
-/** Sorts the facts of an update before they are applied, in short turns: a source may report any number of them. */
+/**
+ * Sorts the facts of an update before they are applied: by transaction, in parts of bounded size, with sets for
+ * lookups. Works in short turns, because a source may report any number of facts.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BlockId, ChainUpdate, Credit } from '../../domain/chain.ts';
 import { OUTPUTS_PER_UNCONFIRMED_MAX } from '../../domain/chain.ts';

@@ -82,7 +82,10 @@ export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Chec
   });
 }
 
-/** Applies an update whose sync began at `beganAt`. False if the checkpoint has changed: the caller syncs again. */
+/**
+ * Applies an update. `beganAt`: when its sync began, milliseconds since 1970. `turnMs`: the time of one transaction.
+ * False if the checkpoint has changed meanwhile: the caller syncs again from the new one.
+ */
 export async function ingest(
   app: App,
   chain: ChainRuntime,
@@ -365,7 +368,10 @@ class Ingestion extends Facts {
     ];
   }
 
-  /** Moves the facts of orphaned blocks back to the mempool; the update then places them. None disappears meanwhile. */
+  /**
+   * Moves credits and spends of orphaned blocks back to the mempool, whether the update names them or not. The update
+   * then places those that it names; meanwhile no credit may look as if it had disappeared.
+   */
   #undo(blocks: readonly string[], tipHeight: number): Phase {
     const { present, spent } = this.facts;
     return (tx, at, key) => {

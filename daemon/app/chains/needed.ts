@@ -1,4 +1,7 @@
-/** Whether a chain that only the defaults connect is needed: nothing of a merchant reaches servers without need. */
+/**
+ * Whether a chain that only the defaults connect is needed. An unneeded one gets no connection, so that nothing of a
+ * merchant who does not take its assets reaches public servers.
+ */
 import { isUtxo } from '../../chains/derive.ts';
 import { kinOf } from '../../domain/evm.ts';
 import { scriptsUsedLately } from '../../store/queries/watch.ts';

@@ -1,4 +1,7 @@
-/** Debits and used conflict keys of an account chain, which follow the rules of credits. */
+/**
+ * An account chain reports debits and used conflict keys beside credits. Both follow the rules of credits: a fact in a
+ * block disappears only with that block, and an unconfirmed fact disappears when a complete view lacks it.
+ */
 import type { ChainUpdate } from '../../domain/chain.ts';
 import { type DebitRow, reportedDebitsInBlock, reportedDebitsUnconfirmed } from '../../store/queries/debits.ts';
 import {

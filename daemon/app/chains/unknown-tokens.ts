@@ -1,4 +1,7 @@
-/** Unknown tokens that were sent to us: a short list without price or balance, because anybody can make such. */
+/**
+ * Stores unknown tokens that were sent to our addresses: a short list for the operator. They have no price and are in
+ * no balance. Anybody can make such tokens, so their number is limited.
+ */
 import type { UnknownTransfer } from '../../domain/chain.ts';
 import { targetById } from '../../store/queries/credits.ts';
 import {

@@ -82,7 +82,10 @@ export function dollarValue(
   return rate === null ? null : fiatFor(credit.units, asset, rate);
 }
 
-/** The confirmations that a transaction needs, by all that it pays us; 0 only if allowed and nothing can replace it. */
+/**
+ * The confirmations that a transaction needs, by all that it pays to us. 0 only where the operator allowed it, below
+ * that limit, and when the source proved that nothing can replace it.
+ */
 export function requiredConfirmations(
   app: App,
   network: Network,

@@ -1,4 +1,7 @@
-/** Asks servers of several operators about invoices whose deadline waits (`vouched.ts`), and settles by the answer. */
+/**
+ * Asks servers of several operators about invoices whose deadline waits (`vouched.ts`). The answer is kept with the
+ * invoice, and settles it. While too few answer, the invoice stays open; after hours the operator is told.
+ */
 
 import { Unavailable } from '../../domain/errors.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';

@@ -44,7 +44,10 @@ const holderOf = (asker: string): string =>
 
 const upDivided = (units: number, by: number): number => Math.max(1, Math.ceil(units / by));
 
-/** Counts an invoice that gets an address. `asker`: the request's networks, narrowest first. Throws `TooMany`. */
+/**
+ * Counts an invoice that gets an address. `asker`: the networks of the request, the narrowest first; none if unknown.
+ * Throws `TooMany` if the asker or the client ID has too many of them open.
+ */
 export function holdAddress(app: App, tx: Tx, invoice: InvoiceRow, asker: readonly string[]): void {
   const made = madeByAnybody(invoice) ? tx.get(clientInvoice, { invoice_id: invoice.id }) : undefined;
   if (!made) return;

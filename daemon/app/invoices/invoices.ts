@@ -86,14 +86,20 @@ function dollarIn(app: App, business: Business, currency: string, now: number): 
   return scaled;
 }
 
-/** 10 USD in 1e-8 of the currency, rounded up to the decimals that an amount may have. Throws `Unavailable`. */
+/**
+ * The least amount of an invoice that a shop or a payer makes: 10 USD in 1e-8 of the currency, rounded up to the
+ * decimals that an amount may have. Throws `Unavailable` if the currency has no rate.
+ */
 export function leastAmount(app: App, business: Business, currency: string): bigint {
   const step = 10n ** BigInt(FIAT_DECIMALS - FIAT[currency]!);
   const exact = divideUp(INVOICE_USD_MIN * dollarIn(app, business, currency, app.now()), USD_1);
   return divideUp(exact, step) * step;
 }
 
-/** Creates an invoice. Throws `Rejected`, and `Unavailable` without a rate or while the machine's clock is wrong. */
+/**
+ * Creates an invoice. Throws `Rejected` for a wrong field or an amount below 10 USD, and `Unavailable` if its currency
+ * has no rate, or while the machine's clock is wrong.
+ */
 export function createInvoice(app: App, business: Business, wanted: NewInvoice, tx: Tx): InvoiceRow {
   const now = app.now();
   refuseWrongClock(app, tx, 'New invoices');
@@ -162,7 +168,10 @@ export function findInvoiceOf(reader: Reader, business: Business, name: string):
   return row;
 }
 
-/** Deletes an unpaid invoice that no money is on its way to. Its address stays watched. Throws `Rejected`. */
+/**
+ * Deletes an invoice. Throws `Rejected` if it is paid, has a pending payment, or money for it is on its way. Its
+ * address stays watched; later money goes to the inbox.
+ */
 export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
   if (invoice.status === 'paid') throw new Rejected('invoice.paid', 'Invoice has already been paid');
   const payment = tx.get(paymentOf, { invoice_id: invoice.id });
@@ -193,7 +202,10 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
   tellInvoice(app, tx, { ...current, status }, `invoice.${status}`);
 }
 
-/** Cancels invoices without a requested payment after their grace, by the clock alone. Returns how many it checked. */
+/**
+ * Cancels invoices without a requested payment after their grace, by the clock alone, because they depend on no chain.
+ * Returns how many were checked.
+ */
 export function cancelForgotten(app: App, tx: Tx): number {
   const rows = tx.all(invoicesToCheck, { now: app.chains.credibleNow(app.now()), limit: UNPAID_CHECKED_PER_RUN_MAX });
   for (const row of rows) {
@@ -209,6 +221,7 @@ export function cancelForgotten(app: App, tx: Tx): number {
   return rows.length;
 }
 
+/** The asset of an invoice with a fixed crypto; null: the payer chooses, or the asset is unknown. */
 export function fixedAsset(invoice: InvoiceRow): Asset | null {
   return invoice.crypto === 'ALL' ? null : (findAsset(invoice.crypto) ?? null);
 }

@@ -1,4 +1,7 @@
-/** Overpayments: the part beyond an invoice's tolerance is an item of the inbox, and the invoice stays paid. */
+/**
+ * Overpayments: what an invoice received beyond its tolerance before it was paid. The deposit counts for the invoice,
+ * which stays paid; the difference is an item of the inbox, so that the operator decides about it.
+ */
 import { maxOf, minOf, sumOf } from '../../domain/money.ts';
 import { isSilent, type Settlement } from '../../domain/payment.ts';
 import { type CreditRow, insertInboxItem } from '../../store/queries/credits.ts';
@@ -61,7 +64,10 @@ export function standingExcess(
   return maxOf(excessUnits(payment, { received }, counted, excessOf(seenValue - invoice.amount, counted)), 0n);
 }
 
-/** Files the difference of an invoice just paid; false if there is none. `credits`: from before this settlement. */
+/**
+ * Files the difference of an invoice that has just become paid, and says whether there is one. `credits`: those of its
+ * payment, before this settlement's claims were written.
+ */
 export function fileOverpaid(
   app: App,
   tx: Tx,

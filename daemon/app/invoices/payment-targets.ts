@@ -50,7 +50,10 @@ export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
   );
 }
 
-/** A credit in units of a payment's coin, by its value: rounded down, at least one, so that none looks unfunded. */
+/**
+ * A credit in units of a payment's coin. One in another coin has the units that its value buys at a rate: rounded down,
+ * but at least one, so that a funded invoice never looks unfunded.
+ */
 export function unitsIn(
   payment: PaymentRow,
   rate: bigint,
@@ -127,7 +130,10 @@ export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow):
   };
 }
 
-/** Switches an unpaid payment to the coin in which more than a crumb came, if nothing came in its own. */
+/**
+ * Switches an unpaid payment to the coin in which money came: if nothing came in its own coin, to the first other one
+ * with more than a crumb.
+ */
 export function returnToPaidCoin(
   app: App,
   tx: Tx,

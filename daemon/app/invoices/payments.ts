@@ -72,7 +72,10 @@ function onlyTether(business: Business, fixed: Asset | null): Asset | undefined 
   return networks[0];
 }
 
-/** A quote for the rest of the debt. `receivedAt`: what was seen in units at a rate. Throws `Unavailable`. */
+/**
+ * A quote at the current rate for the rest of the debt. `seenValue`: the value of the money seen, fiat 1e-8.
+ * `receivedAt`: the same in units at a rate. Throws `Unavailable` when there is no rate.
+ */
 function quoteFor(
   app: App,
   business: Business,
@@ -199,6 +202,7 @@ export function requestPayment(
   return payment;
 }
 
+/** How often the payer of an invoice may choose another coin. */
 export const COIN_CHANGES_PER_INVOICE_MAX = 5;
 
 /** Whether the payer may choose another coin: no payment was seen, and the invoice does not fix the coin. */
@@ -265,7 +269,10 @@ export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt
 const hasUnvalued = (reader: Reader, payment: PaymentRow): boolean =>
   payment.received > 0n && creditsFor(reader, payment).some(({ value }) => value === null);
 
-/** Makes that quote for the same address. Without a rate the payment stays as it is: a read never fails for that. */
+/**
+ * Makes that quote for the same address, in a separate transaction. Without a rate, or while the chain is behind, the
+ * payment stays unchanged and shows its quote as ended, so that a read never fails for that reason.
+ */
 export function refreshQuote(app: App, business: Business, invoiceId: number, tx: Tx): void {
   const invoice = tx.get(invoiceById, { id: invoiceId });
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });

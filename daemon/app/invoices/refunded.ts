@@ -19,7 +19,10 @@ export function refunded(
   return [...sums].map(([asset, units]) => ({ asset, units }));
 }
 
-/** The same in units of the payment's coin: of a refund in another coin its share of what counts, rounded down. */
+/**
+ * The same in smallest units of the payment's coin. A refund in another coin is that share of what the invoice counts
+ * for its deposits in it, rounded down; 0 when there are none any more.
+ */
 export function refundedUnits(reader: Reader, invoice: InvoiceRow, payment: PaymentRow): bigint {
   return refunded(reader, invoice).reduce((sum, { asset, units }) => {
     if (asset === payment.asset) return sum + units;

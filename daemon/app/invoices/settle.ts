@@ -50,7 +50,10 @@ import { fileOverpaid } from './overpaid.ts';
 import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
 import { whenVouched } from './vouched.ts';
 
-/** The most deposits that an invoice counts; beyond the first number no crumbs. The others go to the inbox. */
+/**
+ * The maximum number of deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts no crumbs, and none
+ * beyond ANY_CREDITS_PER_INVOICE_MAX. The others go to the inbox.
+ */
 const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
 /** The maximum number of deposits that are summed for a reader of a canceled invoice. */

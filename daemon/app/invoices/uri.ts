@@ -32,7 +32,10 @@ export function paymentUri(asset: Asset, address: string, units: bigint): string
 export const contractOf = (asset: Asset, network: Network): string | null =>
   network === 'mainnet' || network === 'sandbox' ? (asset.contract ?? null) : null;
 
-/** The EIP-681 URI of a transfer on an account chain. Null elsewhere, and for a token without a known contract. */
+/**
+ * The EIP-681 URI of a payment on an account chain: a transfer of the coin, or a call of the token's `transfer`. Null
+ * on other chains, and for a token whose contract on this network is not known.
+ */
 export function ethereumUri(asset: Asset, network: Network, address: string, units: bigint): string | null {
   if (!isEvm(asset.chain)) return null;
   const chainId = chainIdOf(network, asset.chain);

@@ -12,7 +12,10 @@ import { targetsOf } from './payment-targets.ts';
 /** The interval at which a waiting deadline is looked at again. The answer itself settles the invoice at once. */
 const RETRY_MS = 60_000;
 
-/** The decision with deadlines up to what servers have vouched for. `decide` decides with those up to a time. */
+/**
+ * The decision about an invoice with those deadlines up to `until` for which servers have vouched. `decide` decides
+ * with the deadlines up to a time.
+ */
 export function whenVouched(
   app: App,
   tx: Tx,

@@ -1,4 +1,7 @@
-/** Marks a database whose data may be older than what really happened: after a restore, or as `older.ts` found. */
+/**
+ * Begins a quarantine: marks a database whose data may be older than what really happened, after a restore or because
+ * the chain, the signer's journal or a backup knows more (`older.ts`).
+ */
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
@@ -192,7 +195,10 @@ function nextReceiving(tx: Tx, account_id: number, next_index: number): number {
   return next;
 }
 
-/** Suspends approval policies: shops may repeat requests of after the backup. Returns the names of their businesses. */
+/**
+ * Suspends approval policies: shops may repeat requests made after the backup, since their idempotency keys are lost,
+ * so such withdrawals wait for the operator. Returns the names of the businesses that had a policy.
+ */
 function suspendPolicies(tx: Tx): string[] {
   const found = tx.all(automaticPolicies, {});
   for (const { id } of found) tx.run(suspendPolicy, { business_id: id });

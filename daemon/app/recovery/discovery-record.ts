@@ -1,4 +1,7 @@
-/** How far a search for used accounts has come, so that it continues. No keys: the search is named by a hash. */
+/**
+ * How far a search for used accounts has come, stored now and then, so that the same search continues after an
+ * interruption. It holds no keys: the search that it belongs to is named by a hash.
+ */
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

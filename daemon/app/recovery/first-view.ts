@@ -23,6 +23,7 @@ const save = (tx: Tx, views: Views, now: number): void => {
   tx.run(saveSetting, { key: SETTING, value: JSON.stringify(views), updated_at: now });
 };
 
+/** To be called when a quarantine begins. */
 export const beginViews = (tx: Tx, now: number): void => save(tx, {}, now);
 
 /** To be called after each complete view of a chain. */

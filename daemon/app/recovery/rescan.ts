@@ -46,7 +46,10 @@ export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<nu
   return { account, stored: row.rescan, checkpoint, isThrough };
 }
 
-/** Reads the past of a chain's accounts again: another program with the same words gave addresses out. */
+/**
+ * Reads the past of a chain's accounts again, from their birthdays on and with the addresses of now. A source of blocks
+ * needs it for what was paid before its address was derived: another program with the same words gave it out.
+ */
 export function readAgain(app: App, tx: Tx, chain: ChainRuntime): void {
   for (const { id, chainKey } of app.directory.accounts()) if (chainKey === chain.key) tx.run(rescanAccount, { id });
   tx.afterCommit(() => app.wake.chain(chain.key));
@@ -62,7 +65,10 @@ export function rescansUnderWay(app: App): { chain: string; height: number | nul
   );
 }
 
-/** Notes indices that a search of an account's words found. Around those beyond the known, addresses are watched. */
+/**
+ * Notes the highest used indices of an account that a search of its words found. Where they are higher than those that
+ * are known, the addresses near them are watched and their past is read.
+ */
 export async function noteSearched(
   app: App,
   account: Account,
@@ -89,7 +95,10 @@ export async function noteSearched(
 /** The setting with the height at which the reading of an account's past began. */
 const beginningOf = (accountId: number): string => `rescan.from.${accountId}`;
 
-/** The part of a search for everything of a chain's accounts that is done, 0 to 1; null: none is running. */
+/**
+ * The part of a search for everything of a chain's accounts that is done, from 0 to 1; null: none is running. A past
+ * whose first block is not known yet counts as not begun.
+ */
 export function rescannedPart(app: App, chain: ChainRuntime): number | null {
   if (chain.adapter.rescanning?.()) return chain.adapter.rescanned?.() ?? 0;
   const rows = app.store.all(accountsToRescan, { chain_key: chain.key });
@@ -137,7 +146,10 @@ export async function beginRescan(
   });
 }
 
-/** Once the present is complete: ends a past, or starts it again if more addresses were used than watched. */
+/**
+ * Ends a past that was read up to the present, or starts it again if more addresses were used than watched. To be
+ * called when the present is complete, so that everything found is stored.
+ */
 export async function endRescan(app: App, chain: ChainRuntime, { account, stored }: Rescan): Promise<void> {
   await app.store.write((tx) => {
     const row = tx.get(accountById, { id: account.id });
@@ -178,7 +190,10 @@ export async function watchAhead(
   for (const account of accounts) await fillPool(app, account, GAP, stopped);
 }
 
-/** Watches skipped addresses and the first ones behind them before blocks are read. Calls `begins` if there are any. */
+/**
+ * Watches the skipped addresses of a chain's accounts, and the first ones behind them, before its blocks are read,
+ * because the blocks would be read without them. Calls `begins` if there is something to do.
+ */
 export async function watchSkipped(
   app: App,
   chain: ChainRuntime,

@@ -1,4 +1,7 @@
-/** The source of Ethereum and BNB Smart Chain: tokens by their events, the coin by balances, all in blocks. */
+/**
+ * The chain source of Ethereum and BNB Smart Chain: JSON-RPC endpoints, of which one is asked at a time. Tokens are
+ * found by their events, the native coin by balances. The mempool is not read: a payment is seen in its block.
+ */
 import type { AssetId, Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';

@@ -1,4 +1,7 @@
-/** Strict parsers of an endpoint's answers: what differs from the specification throws `Malformed`. */
+/**
+ * Strict parsers of an endpoint's answers. An answer that differs from the JSON-RPC specification of Ethereum's
+ * execution clients throws `Malformed`, so that it never becomes a payment.
+ */
 import { signedBytes, transferOf } from '../../domain/evm-transaction.ts';
 import { Malformed } from '../endpoints.ts';
 import type { Pause } from '../slices.ts';

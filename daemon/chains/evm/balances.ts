@@ -1,4 +1,7 @@
-/** The chain's own balances of our addresses, as of one block, by another operator than is asked otherwise. */
+/**
+ * The chain's own record of the balances of our addresses, as of one block. If there are endpoints of several
+ * operators, another one than the asked one is used, so that the two check each other.
+ */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';

@@ -1,4 +1,7 @@
-/** The filter of a block's logs (yellow paper, 4.3.1): a log whose bits are not all set is not in the block. */
+/**
+ * The filter of a block's logs (yellow paper, 4.3.1): 2,048 bits, of which each contract and topic of a log sets three.
+ * A log whose bits are not all set is not in the block.
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 
 const BITS_MASK = 0x7ff;

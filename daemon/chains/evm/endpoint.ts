@@ -1,4 +1,7 @@
-/** One JSON-RPC endpoint: its requests, and that it is on the right chain. `../agreement.ts` checks their truth. */
+/**
+ * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: its requests, and the check that it is on the right chain. The
+ * form of answers is checked here, their truth by `../agreement.ts` and `second-look.ts`.
+ */
 import type { Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../../domain/errors.ts';
@@ -241,7 +244,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return logs;
   }
 
-  /** The logs of single blocks, by hash (EIP-234): without the block an endpoint answers with an error. */
+  /**
+   * The logs of single blocks, by hash (EIP-234): an endpoint without the block answers with an error instead of an
+   * empty list.
+   */
   async logsIn(
     blocks: readonly BlockId[],
     contracts: readonly string[],
@@ -381,7 +387,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     });
   }
 
-  /** The transaction that sent `units` from inside a contract. Null without traces, or when it is not certain. */
+  /**
+   * The transaction that sent `units` to an address from inside a contract, in one block. Null when the endpoint keeps
+   * no traces, or when it is not certain which one it was.
+   */
   async payerInside(address: string, block: BlockId, units: bigint, signal: AbortSignal): Promise<string | null> {
     if (this.#traceless === this.#rpc.connections) return null;
     const at = hexOf(block.height);

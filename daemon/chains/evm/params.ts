@@ -17,7 +17,10 @@ export const GENESIS: Partial<Record<Network, Readonly<Record<EvmChain, string>>
 /** If its head is older than this, the endpoint is cut off: dozens of blocks are missing. */
 export const HEAD_AGE_MS_MAX: Readonly<Record<EvmChain, number>> = { ETH: 10 * 60_000, BSC: 3 * 60_000 };
 
-/** Between two requests for a public network's head: blocks come every 12 s on Ethereum, below 1 s on BSC. */
+/**
+ * The interval between two requests for the head of a public network. Blocks come every 12 s on Ethereum, below a
+ * second on BSC.
+ */
 export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_000 };
 
 /** The time between two blocks at least: Ethereum's slot, and BNB Smart Chain's since the Fermi upgrade (BEP-619). */
@@ -53,7 +56,10 @@ export const FINALITY_MS: Readonly<Record<EvmChain, number>> = { ETH: 60_000, BS
 /** A token of ours on a chain. `contract`: its 20 bytes as lower-case hex with 0x. */
 export type Token = { asset: AssetId; decimals: number; contract: string };
 
-/** A chain's tokens: the registry's on mainnet, elsewhere those with a configured contract. */
+/**
+ * The tokens of a chain: the registry's on mainnet, elsewhere those whose contract the operator configured. A token
+ * without a contract is not watched.
+ */
 export function tokensOf(
   network: Network,
   chain: EvmChain,

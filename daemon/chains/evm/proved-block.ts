@@ -25,7 +25,10 @@ type ProvedTx = { receipt: Receipt; sending: Sending; sender: () => string | nul
 /** By the ids of its transactions. */
 export type ProvedBlock = ReadonlyMap<string, ProvedTx>;
 
-/** The block of this hash, from its transactions and its receipts. Throws `Malformed` where they prove nothing. */
+/**
+ * The block of this hash, from an answer with its transactions and one with its receipts. Throws `Malformed` where they
+ * prove nothing, which is no lie: a later fork may have added a field or a type.
+ */
 export async function provedBlock(hash: string, block: unknown, receipts: unknown, pause: Pause): Promise<ProvedBlock> {
   const header = headerOf(block);
   const { transactions, transactionsRoot, receiptsRoot } = block as Fields;

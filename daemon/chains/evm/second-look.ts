@@ -67,7 +67,10 @@ export class SecondLook {
     return this.#endpoints.operators > 1 && performance.now() - this.#lookedAtMs >= this.#everyMs;
   }
 
-  /** The credits that another endpoint reports, neither stored nor in `told`. Null when no look is due. */
+  /**
+   * The credits that another endpoint reports in the blocks of a checkpoint and that are neither stored nor in `told`.
+   * Null when no look is due. `debits`: those of this step. `held`: see `NativeCoin`.
+   */
   async look(
     asked: EvmEndpoint,
     checkpoint: Checkpoint,

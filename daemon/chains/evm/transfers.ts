@@ -61,7 +61,10 @@ export type TransferLogs = { incoming: Incoming[]; outgoing: LeavingLog[] };
 
 export const nothingFound = (): TransferLogs => ({ incoming: [], outgoing: [] });
 
-/** Finds transfers to and from our addresses, by two lookups in the store for each event. */
+/**
+ * Finds transfers to our addresses, and from them; two lookups in the store for each event, whatever the number of
+ * addresses.
+ */
 export class Transfers {
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #watch: ScriptList;
@@ -209,7 +212,10 @@ export async function confirmed(
 const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
   new Map(receipt?.logs.map((log, place) => [log.index, place]));
 
-/** The credit of an event. Its id has the event's place in its transaction, which no block changes; 0: the coin's. */
+/**
+ * The credit of an event. Its id contains the event's place within its transaction, which stays the same when another
+ * block includes the transaction. Place 0 is the native coin's.
+ */
 function creditOf(
   { log, token, targetId, moved }: Incoming,
   receipt: Receipt | null | undefined,

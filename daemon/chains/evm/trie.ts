@@ -1,4 +1,7 @@
-/** The root of a list in a header: a Merkle Patricia trie by the RLP of places (Yellow Paper, appendix D). */
+/**
+ * The root of a list in a header: of a block's transactions, and of their receipts (Yellow Paper, appendix D: a Merkle
+ * Patricia trie whose keys are the RLP of the places).
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { encodeRlp, numberBytes, type Rlp } from '../../domain/rlp.ts';
 import type { Pause } from '../slices.ts';
@@ -19,6 +22,7 @@ export async function trieRoot(values: readonly Uint8Array[], pause: Pause): Pro
   return hexOf(await keccak(encodeRlp(await nodeOf(leaves, 0, pause)), pause));
 }
 
+/** The Keccak-256 hash of bytes of any length. */
 export async function keccak(bytes: Uint8Array, pause: Pause): Promise<Uint8Array> {
   const hash = keccak_256.create();
   for (let at = 0; at < bytes.length; at += HASHED_AT_ONCE) {
@@ -29,6 +33,7 @@ export async function keccak(bytes: Uint8Array, pause: Pause): Promise<Uint8Arra
   return hash.digest();
 }
 
+/** Bytes as hex with 0x. */
 export const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
 
 /** The node of leaves that have their first `depth` nibbles in common. No key begins another one, so no branch has a value. */

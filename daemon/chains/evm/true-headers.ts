@@ -24,7 +24,10 @@ export class TrueHeaders {
     this.#endpoints = endpoints;
   }
 
-  /** Removes times that nothing proves or affirms. Throws `Malformed` if a header told before is not the block's. */
+  /**
+   * Removes the times that are neither proved nor affirmed by another operator. `headers`: some that the endpoint told
+   * before. Throws `Malformed` if it told another header than the block has.
+   */
   async check(
     teller: EvmEndpoint,
     facts: readonly Dated[],

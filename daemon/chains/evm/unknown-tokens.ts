@@ -1,4 +1,7 @@
-/** Unknown tokens that were sent to urgent addresses. They never count, so their receipts are not checked. */
+/**
+ * Finds unknown tokens that were sent to one of the most urgent addresses, so that money sent by mistake is visible.
+ * They have no price and never count, so their receipts are not checked, and the list is short.
+ */
 import type { Checkpoint, UnknownTransfer } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { safeSymbol } from '../../domain/token-name.ts';

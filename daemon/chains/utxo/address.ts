@@ -31,7 +31,10 @@ const SCRIPTS = {
     Uint8Array.of(version === 0 ? 0 : 0x50 + version, program.length, ...program),
 };
 
-/** The address of a compressed public key: P2WPKH (BIP-141) on BTC and LTC, P2PKH as CashAddr on BCH. */
+/**
+ * The address of a compressed public key (33 bytes): P2WPKH (BIP-141) on BTC and LTC, P2PKH as CashAddr with its prefix
+ * on BCH.
+ */
 export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: Network): DerivedAddress {
   assert(publicKey.length === 33, 'a public key is compressed');
   const form = UTXO_PARAMS[chain][network].address;
@@ -43,7 +46,10 @@ export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: N
   return { script: SCRIPTS.witness(0, keyHash), address };
 }
 
-/** The address at branch/index of an account, in its own form if it is watch-only. Throws as `childPublicKey`. */
+/**
+ * The address at branch/index of an account. A watch-only account has its own form of scripts. Throws as
+ * `childPublicKey`, and for a form that the chain does not have.
+ */
 export function addressAt(
   account: AccountKey,
   branch: Branch,
@@ -60,6 +66,7 @@ export function addressAt(
   return { script, address };
 }
 
+/** RIPEMD-160 of SHA-256. */
 export const hash160 = (data: Uint8Array): Buffer => createHash('ripemd160').update(sha256(data)).digest();
 
 /** The script that pays a compressed public key, by its form. */

@@ -20,7 +20,10 @@ export const prunedAdvice = (setting: string): string =>
   `Point ${setting} at a node that keeps these blocks, or set prune=0 in the node's configuration and let it ` +
   'download the chain again (-reindex).';
 
-/** The checkpoint at the tip, or below `birthday` (milliseconds). Throws `Rejected` if those blocks are pruned. */
+/**
+ * The checkpoint at the tip, or at a block that is certainly older than `birthday` (milliseconds since 1970). Throws
+ * `Rejected` if the node has pruned the blocks after it, else `Unavailable`.
+ */
 export async function beginAt(
   node: CoreNode,
   birthday: number | null,
@@ -53,7 +56,10 @@ async function blocksUpTo(node: CoreNode, height: number, signal: AbortSignal): 
   return checkpoint;
 }
 
-/** A height such that every block mined since `birthday` is above it: by median time, which never falls. */
+/**
+ * A height such that every block mined since `birthday` is above it. Searches by median time, which never falls and is
+ * behind a block's own time by half of its eleven blocks.
+ */
 async function heightBefore(node: CoreNode, birthday: number, state: NodeState, signal: AbortSignal): Promise<number> {
   let before = 0;
   let after = state.height + 1;

@@ -111,7 +111,10 @@ function readInput(reader: Reader): ParsedInput {
   return { txid, vout, sequence: reader.u32() };
 }
 
-/** Where the script begins after a CashToken prefix; 0 without a valid one, where the whole field is the script. */
+/**
+ * Where the script begins after a CashToken prefix; 0 if the field has no valid prefix, in which case the whole field
+ * is the script, as before the upgrade.
+ */
 function afterTokenPrefix(field: Buffer): number {
   const CATEGORY_BYTES = 32;
   if (field[0] !== 0xef || field.length < 2 + CATEGORY_BYTES) return 0;
@@ -170,7 +173,10 @@ function* skipWitnesses(reader: Reader, inputs: number): Steps<void> {
   }
 }
 
-/** Skips the data under the MWEB flag: a zero byte in a HogEx, else an extension part, up to the lock time. */
+/**
+ * Skips the data after the witnesses under the MWEB flag: a zero byte in a HogEx, else an extension part. Its inner
+ * lengths are not needed: an extension part occurs only outside blocks, and only the lock time follows it.
+ */
 function skipMweb(reader: Reader, alone: boolean): boolean {
   if (reader.u8() === 0) return true;
   if (!alone) throw new ParseError('an extension part inside a block');

@@ -1,4 +1,7 @@
-/** A node's record of unspent coins (`scantxoutset`), by an account's descriptors. Pruned nodes have all. */
+/**
+ * A node's own record of unspent coins: its set of unspent outputs, searched by descriptors of an account's public keys
+ * (`scantxoutset`), so that the node derives the addresses itself. Pruned nodes have the complete set.
+ */
 import { HDKey } from '@scure/bip32';
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, ScriptForm } from '../../domain/chain.ts';

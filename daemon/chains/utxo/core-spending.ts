@@ -63,7 +63,10 @@ export class CoreSpending implements CoinSource {
     if (refusal !== null) throw new Rejected('broadcast.refused', refusal);
   }
 
-  /** Reads blocks downwards, each once, only if an input is missing in the node's set of unspent outputs. */
+  /**
+   * Reads blocks only if one of the inputs is missing in the node's set of unspent outputs: from the tip downwards,
+   * some hundred at a time, and each only once. A pruned node is asked as far down as it reaches.
+   */
   async conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     await this.#node.identify(signal);
     // Before its inputs: what a later block spends is searched for in that block the next time.

@@ -1,4 +1,7 @@
-/** Reads the two results of many megabytes, blocks in hex and the mempool's ids, from bytes, with pauses. */
+/**
+ * Reads the two kinds of results that can have many megabytes, a block in hex and the list of the mempool, directly
+ * from the bytes of the answer, with pauses. `JSON.parse` would block the event loop.
+ */
 import { Unavailable } from '../../domain/errors.ts';
 import type { Pause } from '../slices.ts';
 

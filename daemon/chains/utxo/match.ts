@@ -1,4 +1,7 @@
-/** Finds transactions that concern us, by one lookup for each output and input, however many addresses are watched. */
+/**
+ * Finds transactions that concern us: outputs to watched scripts, and inputs that spend coins of ours. Each output and
+ * each input is one lookup by index, so that the cost of a block does not depend on the number of watched addresses.
+ */
 import type { AssetId } from '../../domain/assets.ts';
 import {
   type BlockId,

@@ -28,7 +28,10 @@ const LIMITS: MempoolLimits = { keysMax: 500_000, waitingMax: 20_000, fetchedPer
 
 /** One request: an answer with the largest standard transactions (400,000 bytes) is parsed within 50 ms. */
 const FETCH_BATCH = 25;
-/** A listing is repeated after a hundred times its cost, within these bounds: a fee bump may change no sum. */
+/**
+ * A listing is repeated even without a sign of change, because a fee bump may not change the node's sums: after a
+ * hundred times its cost, within these bounds.
+ */
 const LISTING_AGE_MS_MIN = 500;
 const LISTING_AGE_MS_MAX = 10_000;
 const LISTING_AGE_FACTOR = 100;
@@ -201,7 +204,10 @@ export class Mempool {
   }
 }
 
-/** Whether a transaction may be replaced: always on BTC; on LTC by BIP-125; on BCH with an unconfirmed ancestor. */
+/**
+ * Whether a transaction may be replaced. On LTC, by Litecoin Core's answer (BIP-125, ancestors included). BCH has no
+ * replacement, but an unconfirmed ancestor may be of a kind that other nodes do not relay. On BTC always.
+ */
 function isReplaceable(chain: UtxoChain, entry: MempoolEntry): boolean {
   if (chain === 'BCH') return entry.depends.length > 0;
   return entry['bip125-replaceable'] !== false;

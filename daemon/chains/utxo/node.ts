@@ -299,7 +299,10 @@ export class CoreNode {
     throw this.#refused('sendrawtransaction', reply.error);
   }
 
-  /** The unspent outputs of descriptors, by reading the whole set: minutes on a main chain. Throws `Unavailable`. */
+  /**
+   * The unspent outputs of descriptors (each with a number of keys). Reads the whole set: minutes on a main chain.
+   * Throws `Unavailable`, also if another such scan is running.
+   */
   async unspentOf(
     descriptors: readonly { desc: string; count: number }[],
     signal: AbortSignal,

@@ -8,12 +8,18 @@ import type { Network } from '../../domain/assets.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
 
-/** `segwit`: bech32's prefix (BIP-173) and Base58Check's versions. `cashaddr`: its prefix, the only form. */
+/**
+ * The address forms of a network. `segwit`: the human-readable part of bech32 (BIP-173) and the accepted version bytes
+ * of Base58Check. `cashaddr`: the prefix of CashAddr, the only form.
+ */
 type AddressForm = { kind: 'segwit'; hrp: string; p2pkh: number; p2sh: number } | { kind: 'cashaddr'; prefix: string };
 
 type UtxoParams = {
   address: AddressForm;
-  /** Hashes of the first block, one for each testnet; none on the sandbox. BTC and BCH share theirs. */
+  /**
+   * Hashes of the first block, one for each public chain of this network, because there are several testnets. Empty on
+   * the sandbox. BTC and BCH share theirs.
+   */
   genesis: readonly string[];
 };
 

@@ -1,4 +1,7 @@
-/** Whether two operators' nodes show no further payment: a block's hash proves all below, so none hides one. */
+/**
+ * Whether nodes of two operators show no further payment: both have the last block that was read here, and none after
+ * it. Its hash proves every block and transaction below it, so that neither can keep one back alone.
+ */
 import type { BlockId } from '../../domain/chain.ts';
 import type { AbsenceSource } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';

@@ -220,7 +220,10 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return this.#agreedSpends.isDue() || (this.#search.isDue() && Boolean(this.#list.unsearched?.()));
   }
 
-  /** A spend needs another operator's word, however small its coin: what is called failed may be paid again. */
+  /**
+   * A spend needs the word of another operator's node, however small its coin is: it decides which payment was made and
+   * which one failed, and what is called failed may be paid again.
+   */
   protected override async judgeSpends(
     spends: SpendSeen[],
     teller: MoneroNode,
@@ -258,7 +261,10 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return facts;
   }
 
-  /** Transactions that other operators' nodes have, if one is configured. Throws `Unavailable` if none answers. */
+  /**
+   * Transactions that nodes of other operators have: their ids prove them. None where one operator is configured.
+   * Throws `Unavailable` if no other one answers.
+   */
   async #transactionsOfOthers(
     node: MoneroNode,
     txids: readonly string[],
@@ -275,7 +281,10 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return found;
   }
 
-  /** The credits and spends of blocks to be read again, and of one step above them, with the latter's headers. */
+  /**
+   * The credits and spends in the blocks that are to be read again, and in as many above them as one step has, in
+   * order; and the headers of the latter.
+   */
   async #read(
     node: MoneroNode,
     { head, kept, again }: Pick<StepStart<LinkedHeader>, Reread>,

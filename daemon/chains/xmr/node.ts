@@ -49,7 +49,11 @@ const GENESIS: Readonly<Record<Network, string>> = {
   sandbox: '',
 };
 
-/** The first block of RingCT's rules (`hardforks.cpp`). monerod refuses output numbers that end before it. */
+/**
+ * The first block of the rules with RingCT, which are version 4 (`hardforks.cpp`). No block before it has outputs of
+ * hidden amounts, and monerod refuses a request for their numbers that ends before it
+ * (`Blockchain::get_output_distribution`).
+ */
 const RINGCT_FROM: Readonly<Record<Network, number>> = { mainnet: 1_220_516, testnet: 34_000, regtest: 0, sandbox: 0 };
 
 const REASON_CHARS_MAX = 200;
@@ -166,7 +170,10 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return block;
   }
 
-  /** Transactions by their ids, which prove them; without those that the node lacks, and odd ones, told to `odd`. */
+  /**
+   * Transactions by their ids, without those that the node does not have, and those that cannot be read, for which
+   * `odd` is called. The bytes are checked against the ids.
+   */
   async transactions(
     txids: readonly string[],
     signal: AbortSignal,

@@ -1,4 +1,7 @@
-/** Reaches a monerod, straight or by SOCKS5. Self-signed certificates are remembered at first sight (`pins.ts`). */
+/**
+ * How a monerod is reached: straight or through a SOCKS5 proxy, with or without TLS. Most nodes have self-signed
+ * certificates, monerod's own for one: the first that is seen is remembered, and another one is refused (`pins.ts`).
+ */
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';

@@ -44,7 +44,10 @@ export type ReadBlock = {
   outputs: number;
 };
 
-/** Blocks by their heights. `refused`: why the node has none. `newer`: the first of rules that this program lacks. */
+/**
+ * An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. `newer`: the first
+ * block that cannot be read because its rules are newer than this program.
+ */
 export type ReadBlocks = {
   blocks: ReadBlock[];
   refused: string | null;

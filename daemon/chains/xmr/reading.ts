@@ -1,4 +1,7 @@
-/** Where blocks are read: a few small ones here, in short turns; many in threads, which end with nothing to read. */
+/**
+ * Where the bytes of blocks are read: a few small blocks here, in short turns, because a thread costs memory; many in
+ * threads, which end when there is nothing to read.
+ */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { Malformed, Unavailable } from '../../domain/errors.ts';

@@ -14,7 +14,10 @@ const RESPONSE_BYTES_MAX = 4_000_000;
 /** Of an answer with blocks. A block has at most 15 MB as long as blocks have been of the usual size for months (weights of consensus). */
 const BLOCKS_BYTES_MAX = 16_000_000;
 const REQUEST_TIMEOUT_MS = 20_000;
-/** How long `get_info` may take to begin with another node at hand: mostly the time of the way, twice. */
+/**
+ * How long the answer to `get_info` may take to begin where another node can be asked instead. A node that runs answers
+ * within milliseconds, so that this is mostly the time of the way, twice.
+ */
 const INFO_BEGINS_MS = 5_000;
 /** The same for requests that a node works on. */
 const BEGINS_MS = 10_000;

@@ -214,7 +214,10 @@ export class BlockStream {
     }
   }
 
-  /** How many blocks the next request is for. `ms`: without the way's time. A few at a head do not lower it. */
+  /**
+   * How many blocks the next request is for. `ms`: without the time of the way, which is gone once for each request,
+   * however long its answer is. The few blocks below a head take nothing from what longer answers allowed.
+   */
   #adapt(count: number, bytes: number, ms: number): void {
     const inTime = count * Math.min(GROWTH_MAX, MS_AIM / Math.max(ms, 1));
     const most = ms > MS_AIM ? inTime : Math.max(inTime, this.#count);

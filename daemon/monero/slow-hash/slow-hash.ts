@@ -1,4 +1,7 @@
-/** Monero's slow hash (CryptoNight, variant 0), for the key of a wallet file: 2 MB and a second, in steps. */
+/**
+ * Monero's slow hash (CryptoNight, `cn_slow_hash` of variant 0), from which its wallets derive the key of a file. It
+ * takes 2 MB and about a second, in steps between which a caller may do other work.
+ */
 import { blake256 } from '@noble/hashes/blake1.js';
 import { keccakP } from '@noble/hashes/sha3.js';
 import { assert } from '../../domain/errors.ts';

@@ -11,7 +11,10 @@ import type { ApprovalPurpose, Grant, Intent } from './port.ts';
 const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
 
-/** A period of the journal (32 hex digits): no approval outlives it. Null: the first one of release 0.1.0. */
+/**
+ * A period of the journal, named by 32 hex digits. An approval or a limit is valid only in the epoch in which it was
+ * made. Null: the first epoch of a journal that release 0.1.0 began.
+ */
 export type Epoch = string | null;
 
 /** The key of approvals, derived from the wallet's seed. The caller wipes it. */

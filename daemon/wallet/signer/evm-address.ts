@@ -1,4 +1,7 @@
-/** Converts account chains' addresses, independently of the code that built the plan. */
+/**
+ * Converts addresses of Ethereum and BNB Smart Chain for the signer and the operator's program, independently of the
+ * code that built the plan.
+ */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { hex as hexOf } from '@scure/base';

@@ -1,4 +1,7 @@
-/** The families of chains that the signer signs for, by the kind of their plans; `wire.ts` has their shapes. */
+/**
+ * The families of chains that the signer signs for, by the kind of their plans. A new one adds a row here, and its
+ * shape to `wire.ts`; the compiler asks for both.
+ */
 import { Rejected } from '../../domain/errors.ts';
 import type { ImportedMonero } from '../accounts.ts';
 import type { Judged } from './judged.ts';

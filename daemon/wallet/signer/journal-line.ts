@@ -76,7 +76,10 @@ export const Line = z.union([
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
   z.object({ kind: z.literal('gas'), at: z.number(), grant: GasGrantShape }),
   z.object({ kind: z.literal('forward'), at: z.number(), grant: ForwardGrantShape }),
-  /** Begins a new epoch, which ends earlier approvals and limits: signatures since a restored backup are unknown. */
+  /**
+   * Begins a new epoch. After a restore the signatures made since the backup are unknown. So earlier approvals and
+   * limits are no longer valid, and a kept approval cannot pay a second time.
+   */
   z.object({ kind: z.literal('revoked'), at: z.number(), epoch: EpochShape }),
   /**
    * Follows lines of one number, which two signers wrote. `macs`: of the newest line of each signer but the one that this line

@@ -75,7 +75,10 @@ export class Journal {
     this.#chain = new Chain(key);
   }
 
-  /** Opens the journal, or begins one. The caller wipes the key after `close`. Throws `Rejected('signer.journal')`. */
+  /**
+   * Opens the journal of this folder, or begins one. The caller wipes the key after `close`. Throws
+   * `Rejected('signer.journal')` if the files are not as the signer left them.
+   */
   static async open(
     folder: string,
     key: Buffer,

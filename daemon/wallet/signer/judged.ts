@@ -4,7 +4,10 @@ import type { SignedSpend } from '../../domain/spend.ts';
 import type { Verdict } from './permission.ts';
 import type { Intent } from './port.ts';
 
-/** An order that may be signed. `conflictKeys`: usable once each. `change`: the account's address that gets change. */
+/**
+ * An order that may be signed. `conflictKeys`: the keys that its transaction uses, each usable by one confirmed
+ * transaction only. `change`: the address of the account that it gives change to.
+ */
 export type Judged = {
   verdict: Verdict;
   conflictKeys: readonly string[];
@@ -14,7 +17,10 @@ export type Judged = {
 
 export const differs = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);
 
-/** Checks that exactly the intents are paid, by `to` and `toOf`. Throws `Rejected('signer.differs')`. */
+/**
+ * Checks that every intent is paid exactly once and nobody else is paid. Compares `to` of a payment with `toOf` its
+ * intent. Throws `Rejected('signer.differs')`.
+ */
 export function needPaid(
   payments: readonly { to: string; units: bigint }[],
   intents: readonly Intent[],

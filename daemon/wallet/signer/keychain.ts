@@ -1,4 +1,7 @@
-/** The system's keychain. Its addon is loaded by short-lived processes only, never the daemon or the signer. */
+/**
+ * The operating system's keychain (macOS Keychain, Windows Credential Manager, Secret Service). It needs an addon, so
+ * only short-lived processes load it, never the daemon or the signer.
+ */
 import { Unavailable } from '../../domain/errors.ts';
 
 const SERVICE = 'Countinghouse';

@@ -1,4 +1,7 @@
-/** Limits that no approval may exceed, not even the operator's: fees and times beyond are a mistake or an attack. */
+/**
+ * Limits that no approval may exceed, not even the operator's. Fees and times beyond them are a mistake or an attack.
+ * The operator's client does not make such an approval, and the signer refuses it.
+ */
 
 import { Rejected } from '../../domain/errors.ts';
 import type { EvmChain } from '../../domain/evm.ts';

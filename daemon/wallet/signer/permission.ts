@@ -227,7 +227,10 @@ function first(intent: Intent, approval: Approval, witness: Witness): Entry {
   return { ...entry, feeMax: BigInt(intent.feeMax), policyUnits: null };
 }
 
-/** Judges another version of a signed payment: a higher fee needs an approval, or counts against a policy's grant. */
+/**
+ * Judges another version of a signed payment. A fee above the approved one needs a new approval. For a payment by a
+ * policy, the increase counts against the grant.
+ */
 function again(
   purpose: SignPurpose,
   intent: Intent,

@@ -45,7 +45,10 @@ export type SignerStatus = {
 export const isAway = ({ state, fingerprint, away }: Pick<SignerStatus, 'state' | 'fingerprint' | 'away'>): boolean =>
   state === 'locked' && fingerprint === null && away === undefined;
 
-/** In an intent that pays only ourselves (CPFP, a collection): `units` is "0", `coins` names what a CPFP spends. */
+/**
+ * Stands for an address in an intent whose transaction pays only ourselves (CPFP, or a collection on an account chain).
+ * Then `units` is "0". `coins` names the coins that a CPFP transaction spends.
+ */
 export const ADDRESS_SELF = 'self';
 
 /**
@@ -156,7 +159,10 @@ export type Authorization = {
 /** The operator's MACs, in the order of the authorization. */
 export type Macs = { approvals: string[]; grants: string[] };
 
-/** The fees that transfers between our own addresses may cost without the operator: all that can be lost by them. */
+/**
+ * The fees that transfers between our own addresses on an account chain may cost without the operator. They pay nobody
+ * else, so the fees are all that can be lost.
+ */
 export type GasGrant = {
   kind: 'gas';
   network: Network;
@@ -237,7 +243,9 @@ export interface Signer {
    */
   unlock(sealed: Sealed): Promise<SignerStatus>;
   lock(): Promise<SignerStatus>;
-  /** `sealed`: JSON `{"old","new"}` under SEAL_CHANGE. Throws like `unlock`, and `vault.weak_passphrase`. */
+  /**
+   * `sealed`: JSON `{"old","new"}` under SEAL_CHANGE. Throws like `unlock`, and `Rejected('vault.weak_passphrase')`.
+   */
   changePassphrase(sealed: Sealed): Promise<SignerStatus>;
   /**
    * The operator's MACs, for a client without access to the vault's file. `sealed`: an `Authorization` with the

@@ -41,7 +41,10 @@ const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0)
 const UNUSED_MS = 10 * 60_000;
 const BEAT_MS = 1_000;
 
-/** The calls during which the wallet does not lock itself. A refused one, or a repeated signature, is no use. */
+/**
+ * The calls that may be a use of the wallet, during which it does not lock itself. A refused one is no use, and neither
+ * is a signature that was given out before: whoever asks without a right could keep it open for ever.
+ */
 const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'custody', 'sign', 'grant', 'revoke']);
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));

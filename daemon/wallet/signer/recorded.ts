@@ -1,4 +1,7 @@
-/** The signatures that a journal names, read without its key: a wrong line only makes the service ask. */
+/**
+ * The signatures that a journal names, read without its key. Nothing is checked: a wrong line can only make the service
+ * ask its operator, and whoever can write it can do that anyway.
+ */
 import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +23,10 @@ const Signed = z.object({
   entries: z.array(z.object({ anchor: z.string().optional() })).default([]),
 });
 
-/** `beginning`: the first line's MAC; null: none. `lines`: all. `signed`: after the line `after` of that journal. */
+/**
+ * `beginning`: the MAC of the first line, which tells one journal from another; null: there is none. `lines`: all
+ * lines. `signed`: those after the line `after` of the journal that began so.
+ */
 export async function recordedIn(
   folder: string,
   { beginning, after }: { beginning: string | null; after: number },

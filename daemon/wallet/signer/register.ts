@@ -36,7 +36,10 @@ async function memoryIn(folder: string, seen?: (line: Line, before: JournalMemor
   return memory;
 }
 
-/** The transactions signed since a time, each once. `isUnasked`: without a new approval. Throws as `limitsHeldIn`. */
+/**
+ * The transactions that were signed since a time, milliseconds since 1970, each once. `isUnasked`: it needed no new
+ * approval of the operator. Throws as `limitsHeldIn`.
+ */
 export async function signedSince(folder: string, since: number): Promise<{ at: number; isUnasked: boolean }[]> {
   const signed = new Map<string, { at: number; isUnasked: boolean }>();
   await memoryIn(folder, (line, before) => {

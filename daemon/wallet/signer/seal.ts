@@ -44,7 +44,10 @@ function bytesOfKey(sealKey: string): Bytes {
   return new Uint8Array(hex.decode(sealKey));
 }
 
-/** Depends on both public keys and the purpose. Throws `Rejected('seal')` for an invalid point (RFC 7748). */
+/**
+ * Depends on both public keys and the purpose. `ephemeral`: the sender's public key. Throws `Rejected('seal')` for an
+ * invalid point (RFC 7748).
+ */
 async function sharedKey(
   own: CryptoKey,
   other: Bytes,

@@ -27,7 +27,10 @@ type ServiceOptions = Omit<SignerOptions, 'sandbox' | 'remote'> & {
   socket: string;
 };
 
-/** Serves until closed. Throws `Rejected('signer.service')` for another's, an open, or a used folder or socket. */
+/**
+ * Serves until it is closed. Throws `Rejected('signer.service')` if the folder or the socket belongs to another user,
+ * is open to others, or is in use.
+ */
 export async function serveSigner({ socket, ...options }: ServiceOptions): Promise<{ close(): Promise<void> }> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   await needOwn(options.folder, 0o077);

@@ -56,7 +56,10 @@ export function spawnSigner(folder: string, autoLockMs: number): ChildProcess {
   });
 }
 
-/** Starts the helper that seals a passphrase, in the environment of the daemon's user: bus and credentials. */
+/**
+ * Starts the helper that reads a passphrase from the operator's source and returns it sealed. It needs the environment
+ * of the daemon's user: the session's bus and the credentials' folder.
+ */
 export function spawnHelper(job: unknown): ChildProcess {
   return spawn(process.execPath, ['--disable-sigusr1', entryFile('passphrase-helper'), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'pipe'],

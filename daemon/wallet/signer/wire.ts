@@ -1,4 +1,7 @@
-/** Orders and answers as lines of JSON. The signer checks here first: limits, spellings, no unknown fields. */
+/**
+ * The encoding of orders and answers between daemon and signer: one line of JSON each, amounts as decimals, bytes as
+ * hex. The signer checks everything here first: limits, canonical spellings, no unknown fields.
+ */
 import { hex as hexOf } from '@scure/base';
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';

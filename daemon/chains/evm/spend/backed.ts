@@ -1,4 +1,7 @@
-/** Chooses an address that pays among what is really there: an unbacked payment would block its address's nonce. */
+/**
+ * The choice of an address that pays, among what is really there: books that have more than the chain would sign a
+ * payment that no node takes, and that blocks the nonce of its address.
+ */
 import { type AssetId, assetOf } from '../../../domain/assets.ts';
 import { Rejected } from '../../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../../domain/money.ts';
@@ -13,7 +16,10 @@ const SENDERS_ASKED_MAX = 3;
 /** `contract`: of the paid token; null: the coin is paid. */
 type BackedPayment = Parameters<typeof chooseSender>[1] & { contract: string | null };
 
-/** The address that pays, by what operators agree is there. Throws `Rejected('spend.unbacked')` otherwise. */
+/**
+ * The address that pays, as `chooseSender` chooses it from what operators agree is there. Throws
+ * `Rejected('spend.unbacked')` where only the books have enough.
+ */
 export async function chooseBacked(
   source: EvmSource,
   request: PaymentRequest,

@@ -90,13 +90,19 @@ export class EvmSource implements SpendingSource {
     throw new Unavailable(text, RETRY_SECONDS);
   }
 
-  /** How many transactions of an address (hex with 0x) blocks and pools contain, by two operators where two answer. */
+  /**
+   * How many transactions of an address (hex with 0x) blocks and pools contain, as two operators' endpoints say, where
+   * two answer: one that lies stops no payment.
+   */
   async nonceInPools(address: string, signal: AbortSignal): Promise<bigint> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.nonceInPool(address, limit);
     return lowerOf(await this.#endpoints.several(ask, areSame, signal));
   }
 
-  /** The gas that a transaction needs now, as operators agree. Throws `Rejected('spend.refused')` if it would fail. */
+  /**
+   * The gas that a transaction needs now, as operators agree (`agreedOf`). Throws `Rejected('spend.refused')` if it
+   * would fail, also while one of two operators says so.
+   */
   async gas(call: EvmCall, signal: AbortSignal): Promise<bigint> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => tried(endpoint, call, limit);
     const told = await this.#endpoints.several(ask, areDecided, signal);
@@ -107,7 +113,10 @@ export class EvmSource implements SpendingSource {
     throw refused(isTie ? `${refusal} (says one of two operators, and nobody can tell which one is right)` : refusal);
   }
 
-  /** The units of the coin and a token (null: none) at an address: the lower of two answers, the middle of three. */
+  /**
+   * The units of the coin, and of a token (its contract; null: of none), that an address has after the newest block:
+   * the lower ones of two operators', the middle ones of three.
+   */
   async unitsAt(
     address: string,
     contract: string | null,

@@ -1,4 +1,7 @@
-/** How money leaves by EIP-1559's transactions. Their size is the limit of gas, so rates are wei per 1,000 gas. */
+/**
+ * How money leaves on Ethereum and BNB Smart Chain: transactions with a base fee (EIP-1559), each from one address to
+ * one recipient. The size is the limit of gas, so rates are wei per 1,000 gas.
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { recover } from 'tiny-secp256k1';
 import { type AssetId, assetOf, type Network } from '../../../domain/assets.ts';
@@ -329,7 +332,10 @@ export class EvmSpending extends OfSource implements Spending {
     return { sender, output, contract, gasLimit };
   }
 
-  /** The holdings that the token does not refuse, and the limit of gas then. Throws if no address can pay. */
+  /**
+   * The holdings without addresses that the token refuses, and the limit of gas from the address that is chosen then.
+   * Throws the first refusal if no other address can pay.
+   */
   async #tried(
     request: PaymentRequest,
     wanted: { units: bigint | null; contract: string | null; to: Uint8Array },

@@ -1,4 +1,8 @@
-/** Fee and size of an unconfirmed transaction with its ancestors, about which a server may lie. */
+/**
+ * The fee and size of an unconfirmed transaction with its unconfirmed ancestors, as servers tell them. A child that
+ * raises their fee pays by this sum, so a server that names confirmed ancestors as unconfirmed, or pads witnesses,
+ * would have us overpay.
+ */
 import { slices } from '../../slices.ts';
 import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
@@ -84,7 +88,10 @@ async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Me
   return { transaction, bytes: raw.length };
 }
 
-/** By the history of an output's script; where that is too long, by those of others that the transaction pays. */
+/**
+ * By the history of an output's script; where that is longer than a server tells, as an exchange's is, by those of
+ * others that the transaction pays, as far as they name it.
+ */
 async function isUnconfirmed(server: Server, txid: string, paid: ParsedTransaction, vout: number): Promise<boolean> {
   const output = paid.outputs[vout];
   if (!output) return false;

@@ -191,7 +191,10 @@ export class LightClient {
     await this.headers.close();
   }
 
-  /** Asks for a server's tip, and syncs the headers for a limited time: the tip may not be on the chain then. */
+  /**
+   * Asks a server for its tip and syncs the headers for a limited time. The caller checks whether the tip is then on
+   * the chain. Everything that the server announced before has arrived. Throws `ConnectionLost` or `Misbehaved`.
+   */
   async look(server: Server): Promise<Tip> {
     try {
       const tip = await server.askTip();

@@ -146,7 +146,10 @@ export class ElectrumAdapter implements ChainAdapter {
     return isValidAddress(text, this.chain, this.network);
   }
 
-  /** The checkpoint reaches no further back than the headers at hand, because histories are always complete. */
+  /**
+   * Histories are always complete, so the checkpoint reaches no further back than the headers at hand. Older headers
+   * are fetched only for blocks in which something is found.
+   */
   begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     return this.#withServer(signal, async (client, server) => {
       const tip = await this.#tipOnChain(client, server);
@@ -442,7 +445,10 @@ export class ElectrumAdapter implements ChainAdapter {
     return this.#present.length > 0 && !this.#present.includes(from.hash) && from.height < tip.height;
   }
 
-  /** A step through a wallet's past: every script is asked once, and those with a history are then watched. */
+  /**
+   * A step through a wallet's past. Histories are complete, so no blocks are read: every script is asked once, also
+   * those derived meanwhile, and those with a history are then watched like the others.
+   */
   async #pastStep(client: LightClient, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
     const last = await client.rotation.look(this.#pastCursor, SCRIPTS_PER_PAST_STEP, performance.now() + PAST_STEP_MS);
     this.#pastCursor = last ?? 0;

@@ -67,7 +67,9 @@ export class ElectrumHoldings implements HoldingsSource {
     }
   }
 
-  /** Asks one server after another for a script's coins. Another's failure than the asked one's is ignored. */
+  /**
+   * Asks one server after another for one script's coins. A failure of another server than the asked one is ignored.
+   */
   async #ask(
     client: LightClient,
     asked: Server,

@@ -83,7 +83,10 @@ export class ElectrumSpending implements CoinSource {
     });
   }
 
-  /** Nothing proves that a transaction is unconfirmed, nor its size: two operators must agree where there are two. */
+  /**
+   * The fee and size of an unconfirmed transaction with its unconfirmed ancestors. Nothing proves that a transaction is
+   * unconfirmed, and an id does not cover the witnesses, so two operators must say the same where there are two.
+   */
   unconfirmed(txid: string, signal: AbortSignal): Promise<Sum | null> {
     return this.#with(signal, async (client, asked) => {
       const servers = [asked, ...client.set.others(asked)];

@@ -29,7 +29,10 @@ export const FEE_TERMS: Readonly<Record<UtxoChain, FeeTerms>> = {
 
 export const TARGET_BLOCKS_MAX = 1_008;
 
-/** The rate to pay: an estimate (null: none), at least the mempool's minimum, at most the ceiling. */
+/**
+ * The rate to pay, from a source's estimate (null: none) and its mempool's current minimum. The minimum applies even
+ * above the estimate; the ceiling limits both.
+ */
 export function feeRateFrom(chain: UtxoChain, estimate: bigint | null, least: bigint): bigint {
   const { floor, ceiling, fallback } = FEE_TERMS[chain];
   const wanted = [estimate ?? fallback, least, floor].reduce((a, b) => (a > b ? a : b));
@@ -41,7 +44,10 @@ export function feeOf(vsize: number, rate: bigint): bigint {
   return divideUp(BigInt(vsize) * rate, 1_000n);
 }
 
-/** The lowest rate that may replace others: above each of theirs by the incremental relay fee, as nodes compare. */
+/**
+ * The lowest rate at which a transaction may replace others: above each of their rates by the incremental relay fee.
+ * (BIP-125 compares only sums of fees; nodes compare rates as well.)
+ */
 export function replacementRate(chain: UtxoChain, replaced: readonly { fee: bigint; vsize: number }[]): bigint {
   const { floor, incremental } = FEE_TERMS[chain];
   const rates = replaced.map(({ fee, vsize }) => divideUp(fee * 1_000n, BigInt(vsize)) + incremental);

@@ -41,7 +41,10 @@ const LOCK_TIME_HEIGHT_END = 500_000_000;
 
 type Payout = { address: string; script: Uint8Array; units: bigint };
 
-/** The transaction for a request. Throws `Rejected`: `spend.insufficient`, `.dust`, `.too_*`, `.fee_too_high`. */
+/**
+ * The transaction for a request. Throws `Rejected`: `spend.insufficient` (with the missing amount), `spend.dust`,
+ * `spend.too_many_coins`, `spend.too_large`, `spend.fee_too_high`.
+ */
 export function planUtxo(request: SpendRequest, chain: UtxoChain): UtxoPlan {
   const wallet = new Wallet(request, chain);
   const inputs = request.payouts.some(({ units }) => units === null) ? wallet.everything() : wallet.chosen();

@@ -113,7 +113,10 @@ function lastOfAtLeast(units: readonly bigint[], value: bigint): number {
   return low - 1;
 }
 
-/** The cheapest found coins without change below `limit`, excess included: branch and bound for each count of coins. */
+/**
+ * Coins without change that cost less than `limit`, excess included; the cheapest found within the steps. Branch and
+ * bound for each count of coins, because a count fixes the target sum.
+ */
 function withoutChange(market: Market, sums: readonly bigint[], from: number, limit: bigint): number[] | null {
   const search = new Search(market.units, sums);
   let best: number[] | null = null;

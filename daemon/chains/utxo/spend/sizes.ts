@@ -24,7 +24,10 @@ const EMPTY_WITNESS_WEIGHT = 1;
 
 const isSegwit = (chain: UtxoChain): boolean => chain !== 'BCH';
 
-/** The weight of an input of ours that spends this script; without one P2WPKH on BTC and LTC, P2PKH on BCH. */
+/**
+ * The weight of one input of ours that spends an output with this script: one of the forms of watch-only accounts
+ * (`ScriptForm`). Without a script P2WPKH on BTC and LTC, P2PKH on BCH.
+ */
 export function inputWeight(chain: UtxoChain, spent?: Uint8Array): number {
   if (!isSegwit(chain)) return P2PKH_INPUT_WEIGHT;
   if (spent?.length === P2PKH_SCRIPT_BYTES) return P2PKH_INPUT_WEIGHT + EMPTY_WITNESS_WEIGHT;
@@ -36,6 +39,7 @@ const P2PKH_SCRIPT_BYTES = 25;
 const P2SH_SCRIPT_BYTES = 23;
 const P2TR_SCRIPT_BYTES = 34;
 
+/** The bytes that a compact size takes. */
 export function countBytes(count: number): number {
   if (count < 0xfd) return 1;
   return count <= 0xffff ? 3 : 5;

@@ -1,4 +1,7 @@
-/** Chooses decoys with the ages of real spends, by all wallets' gamma distribution (`gamma_picker`). */
+/**
+ * Chooses the decoys of a spent output: outputs of others, with the ages that real spends have. All wallets use this
+ * gamma distribution, so our transactions look like theirs (Möser et al. 2018; `gamma_picker` of `wallet2`).
+ */
 import { randomBytes } from 'node:crypto';
 import { Unavailable } from '../../../domain/errors.ts';
 
@@ -10,7 +13,10 @@ const BLOCKS_PER_YEAR = (365 * 86_400) / BLOCK_SECONDS;
 const LOCK_BLOCKS = 10;
 /** Picks that are younger are spread over these last blocks before the lock. */
 const RECENT_BLOCKS = 15;
-/** The failed picks after which any output is taken: on a young chain most are older than the chain. */
+/**
+ * The failed picks for each decoy after which any output is taken. On a young chain most picks are older than the
+ * chain.
+ */
 const MISSES_MAX = 200;
 
 /** The number of outputs of the chain up to and including each block, from the block at `startHeight`. */

@@ -30,7 +30,10 @@ type Page = { base: number; counts: readonly number[] };
 export class ChainOutputs {
   readonly #nodes: MoneroNodes;
   readonly #readTo: () => number;
-  /** The outputs up to each old block, 16 MB for 2 million. Only `#read` changes it, of which one runs at a time. */
+  /**
+   * The outputs up to each old block. They never change, unless a node told them wrongly; 2 million blocks take 16 MB.
+   * Only `#read` changes it, of which one runs at a time.
+   */
   readonly #counts: number[] = [];
   #reading: Promise<Distribution> | null = null;
 

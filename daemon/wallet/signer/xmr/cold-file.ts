@@ -1,4 +1,7 @@
-/** The encryption of offline signing's files: ChaCha20 and a signature by the private view key (`wallet2`). */
+/**
+ * The encryption of the files of Monero's offline signing (`wallet2::encrypt_with_view_secret_key`): ChaCha20 under a
+ * key derived from the private view key, and a signature by that key.
+ */
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { Rejected } from '../../../domain/errors.ts';

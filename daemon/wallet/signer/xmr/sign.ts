@@ -32,7 +32,10 @@ function expectedOf({ outputs, network }: MoneroPlan, { account }: Owner): Expec
   return payouts.length === 0 ? [own(0n), rest] : [...payouts, rest];
 }
 
-/** Signs what was judged, anew each time, with the same key images. Throws `Rejected('signer.differs')`. */
+/**
+ * Signs what was judged. Another call gives another transaction with the same key images, so that one of them can
+ * confirm. Throws `Rejected('signer.differs')` if the library made something else.
+ */
 export async function signMonero(plan: MoneroPlan, owner: Owner, spent: readonly OwnOutput[]): Promise<SignedSpend> {
   const outputs = expectedOf(plan, owner);
   const key = coldKey(scalarBytes(owner.view));

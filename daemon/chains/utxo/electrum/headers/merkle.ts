@@ -56,7 +56,10 @@ export type MerkleClaim = MerkleBranch & {
   depth?: number;
 };
 
-/** Verifies that a transaction is in a block, and returns it. Throws `BadProof`, or `DepthNeeded` to call again. */
+/**
+ * Verifies that a transaction is in the block with this root, and returns the transaction. Throws `BadProof` if it is
+ * not proved, `DepthNeeded` if the depth must be known.
+ */
 export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransaction> {
   const { branch, position, depth } = claim;
   // large transactions are read only if the block has them
@@ -72,7 +75,10 @@ export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransactio
   return transaction;
 }
 
-/** The depth of a block's tree, from the proof of its coinbase, which cannot be forged. Throws `BadProof`. */
+/**
+ * The depth of a block's tree, from the proof of its coinbase. It cannot be forged: 64 bytes that are both a coinbase
+ * and an inner node would need a hash that ends in 27 zero bytes. Throws `BadProof`.
+ */
 export async function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>): Promise<number> {
   const first = { ...claim, position: 0 };
   climb(first);

@@ -12,7 +12,10 @@ export type RetargetRules = {
   kind: 'retarget';
   /** The intended duration of 2,016 blocks. */
   timespanSeconds: number;
-  /** Intervals by which the time is measured: 2,015 in Bitcoin (an error that became a rule), 2,016 in Litecoin. */
+  /**
+   * The blocks between which the time is measured: Bitcoin from the first to the last of the period (2,015 intervals,
+   * an error that became a rule), Litecoin from the last of the period before (2,016 intervals).
+   */
   intervals: 2015 | 2016;
   /** BIP-94: adjusts the first target of the period, not the last, and limits how far its time may go back. */
   bip94: boolean;
@@ -134,7 +137,10 @@ const RULES: Readonly<Record<UtxoChain, Partial<Record<Network, readonly HeaderR
   },
 };
 
-/** The rules of a chain. `genesis`: of a server's features, chooses among public testnets. Null if none has it. */
+/**
+ * The rules of a chain on a network. If there are several public testnets, `genesis`, from a server's features, chooses
+ * one; by default the first. Null if none has that first block.
+ */
 export function rulesOf(chain: UtxoChain, network: Network, genesis?: string): HeaderRules | null {
   const candidates = RULES[chain][network] ?? [];
   return candidates.find((rules) => genesis === undefined || rules.genesis === genesis) ?? null;

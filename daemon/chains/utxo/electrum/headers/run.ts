@@ -1,4 +1,7 @@
-/** Verifies a run of headers, with the cheap checks first. Scrypt runs on the thread pool. */
+/**
+ * Verifies a run of headers that continues a chain: links, difficulty, times and work. Cheap checks come first. Scrypt,
+ * a quarter of a millisecond per header, runs on the thread pool.
+ */
 import { availableParallelism } from 'node:os';
 import { sha256d } from '../../../../kit/bytes.ts';
 import { slices } from '../../../slices.ts';
@@ -84,7 +87,10 @@ function checkedTarget(run: Run, header: Buffer, height: number, before: Ancesto
   return target;
 }
 
-/** Verifies the run and returns its work. Throws `HeaderRejected` at the first wrong header. */
+/**
+ * Verifies the run and returns its work. Throws `HeaderRejected` at the first wrong header; scrypt is checked only if
+ * everything else is right.
+ */
 export async function verifyRun(run: Run): Promise<bigint> {
   const { bytes, from, rules } = run;
   const pause = slices();

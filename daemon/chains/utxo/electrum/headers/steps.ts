@@ -7,7 +7,10 @@ import type { Headers } from './types.ts';
 
 type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
 
-/** The next step from `since` towards `tip`; null if that is only behind. Throws `ChainAlert` below all of `since`. */
+/**
+ * The next step from `since` towards `tip`, which is on the chain; null if `tip` is behind `since` without
+ * contradicting it. Throws `ChainAlert` if the fork is below all of `since`.
+ */
 export function nextStep(since: Checkpoint, tip: BlockId, headers: Headers): Step | null {
   const known = contiguousEnd(since);
   const common = known.findLastIndex(({ height, hash }) => height <= tip.height && headers.hashAt(height) === hash) + 1;

@@ -43,7 +43,10 @@ export class HeaderSync {
     this.#onReorg = onReorg;
   }
 
-  /** How many blocks a server is behind the chain; infinite with less work, or without headers to prove it. */
+  /**
+   * How many blocks a server is behind the chain; infinite if its tip is on a branch with less work, or above the
+   * chain's without headers to prove it.
+   */
   behind(server: Server): number {
     const { tip } = server;
     if (!tip) return Number.POSITIVE_INFINITY;

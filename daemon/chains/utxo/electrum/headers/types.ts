@@ -1,4 +1,7 @@
-/** Between the light client and its chain of headers, which connects a server's headers by work, or refuses them. */
+/**
+ * The interface between the light client and its chain of headers. A server's headers are either connected to known
+ * ones by hash, difficulty and proof of work, or refused.
+ */
 import type { BlockId } from '../../../../domain/chain.ts';
 
 /** Hashes are in displayed byte order. */
@@ -12,6 +15,7 @@ export type Header = {
   bits: number;
 };
 
+/** A request for `count` headers from `from` upwards. */
 export type HeaderRange = { from: number; count: number };
 
 /** The result of connecting a run of headers. */
@@ -84,7 +88,10 @@ export interface Headers {
   /** The work of all headers above `base`. */
   readonly work: bigint;
 
-  /** The headers to fetch for `prepend`, down to `height`, or those that difficulty needs; null if none are missing. */
+  /**
+   * The next headers to fetch for `prepend`: below the held ones, down to `height`. Without `height`: those that the
+   * difficulty rules need before the first `connect`; null if none are missing.
+   */
   wantedBelow(height?: number): HeaderRange | null;
 
   /**
@@ -110,7 +117,10 @@ export interface Headers {
   /** The median time (BIP-113) at a held header; null if the ten before it are not all held. */
   medianTimeSeconds(height: number): number | null;
 
-  /** A height below every block mined since `timeMs`; null when older headers must be fetched first to tell. */
+  /**
+   * A height such that every block mined since `timeMs` (milliseconds since 1970) lies above it, allowing for miners'
+   * clocks; null when older headers must be fetched first to tell.
+   */
   heightBefore(timeMs: number): number | null;
 
   /** Ends it. Waits for a write under way. */

@@ -1,4 +1,7 @@
-/** Asks servers of two operators whether a block pays a script what the store does not have: one alone may hide it. */
+/**
+ * Asks servers of two operators whether a block pays a script what the store does not have. A deadline that cancels an
+ * invoice rests on this absence, and one server alone may keep a payment back, or lose it.
+ */
 import type { ListedScript } from '../../../adapter.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { Listener } from '../listener.ts';

@@ -46,7 +46,10 @@ export class Agreement {
     if (this.#timer) clearTimeout(this.#timer);
   }
 
-  /** Decides which transactions' blocks may be reported. A second server is asked first about new ones. */
+  /**
+   * Decides which transactions' blocks may be reported. About the others a second server is asked, which takes a while:
+   * first about those that were never asked about, so that what nobody affirms keeps no other waiting.
+   */
   check(all: Iterable<UnstoredTransaction>): void {
     const open = [...all].filter(({ place, agreed }) => place && !agreed);
     for (const held of open) held.agreed = this.#set.operators < 2 || !this.#isNeeded(held);

@@ -1,4 +1,7 @@
-/** How long a long task will take, for the log. ElectrumX serves two or three addresses a second after ten thousand. */
+/**
+ * How long a long task will take, for the log. ElectrumX at its default settings serves two or three addresses a second
+ * to one client, once that has asked for some ten thousand.
+ */
 import { TimeLeft } from '../../../../domain/time-left.ts';
 
 const SECONDS_PER_MINUTE = 60;

@@ -198,7 +198,10 @@ export class HistoryReader {
     return history.filter(({ txid, height }) => stored.get(txid) !== height);
   }
 
-  /** The heights of a script's transactions that are stored whole: a broken-off update may have stored one in part. */
+  /**
+   * The heights of a script's transactions that the store has in blocks of our chain, whole. One may be stored in part:
+   * an update that was broken off placed some of its coins and spends, and not the others.
+   */
   #storedHeights(id: number): Map<string, number> {
     const heights = new Map<string, number>();
     const partial = new Set<string>();
@@ -317,7 +320,10 @@ export class HistoryReader {
     });
   }
 
-  /** `height`: of the block to be proved; null: none. Throws `ServerRefusal` where the server gives none so large. */
+  /**
+   * `height`: of the block that must be proved; null if it is in none. Throws `ServerRefusal` where the server gives no
+   * transaction of this size: a server that refuses a part of a history refuses the history.
+   */
   async #fetch(server: Server, txid: string, height: number | null): Promise<Fetched | 'left' | 'failed'> {
     let bytes: Buffer;
     try {
@@ -356,7 +362,10 @@ export class HistoryReader {
     return header !== null;
   }
 
-  /** Whether a server can prove that a transaction is in its block and belongs to a script; `stray`: it does not. */
+  /**
+   * Whether a server can prove that a transaction of a script's history is in its block and belongs there. `stray`: it
+   * has nothing to do with the script. Throws as `take` does.
+   */
   async shows(
     server: Server,
     script: Script,
@@ -370,7 +379,10 @@ export class HistoryReader {
     return belonging === 'yes' && (await this.proves(server, entry)) ? 'shown' : 'unknown';
   }
 
-  /** Whether a server proves that a transaction pays a script in its block; an unconfirmed one needs only its bytes. */
+  /**
+   * Whether a server proves that a transaction of its history pays a script in the block that it names. An unconfirmed
+   * one needs no proof but its bytes. Throws as `take` does.
+   */
   async paysIn(server: Server, { script }: ListedScript, entry: HistoryEntry): Promise<'pays' | 'not' | 'unknown'> {
     const isInBlock = entry.height > 0;
     const fetched = await this.#fetch(server, entry.txid, isInBlock ? entry.height : null);

@@ -86,7 +86,10 @@ export class Refusals {
     this.#byScript.set(script, { ...first(), news, given: true, early });
   }
 
-  /** No server gave it. True once for the operator, and not while a server that is behind may still give it. */
+  /**
+   * No server gave it. Returns whether the operator is to be told: once, and not yet if a server that is behind may
+   * give it in a moment.
+   */
   left(script: Script, by: { news: number; tip: Tip; asked: readonly Server[]; isBehind: boolean }): boolean {
     const last = this.#byScript.get(script);
     const { sinceMs, told, early } = last && !last.given ? last : { ...first(), early: last?.early ?? 0 };

@@ -223,7 +223,10 @@ export class Rotation {
     return hurried ? 0 : this.#restAfter(from, last);
   }
 
-  /** The pause for a round to take as long as it may, where servers delay: each question makes news wait. */
+  /**
+   * The pause with which all ids up to the highest take one round: as long as it may, where the only servers delay
+   * their answers, because each question makes news wait.
+   */
   #restAfter(from: number, last: number): number {
     const part = (last - from) / Math.max(last, highestId(this.#parts.list));
     const isDelayed = this.#servers().some(({ pace }) => pace.isDelayed);

@@ -11,7 +11,10 @@ import type { Server } from '../servers/server.ts';
 
 /** The maximum number of watched scripts; other listed ones are polled. */
 const SCRIPTS_MAX = 100_000;
-/** Watched but not listed, because of money found at them. Beyond this number those that were read are given up. */
+/**
+ * Watched scripts that are not listed, because of money found at them or a transaction sent. Beyond this number those
+ * that were read are given up, and no others are looked for while there are none.
+ */
 const PINNED_MAX = 5_000;
 
 export type Script = {
@@ -96,7 +99,10 @@ export class Scripts {
     return this.#pinned.size < PINNED_MAX;
   }
 
-  /** Reads the list up to the most scripts that are watched. Returns those that are no longer. */
+  /**
+   * Reads the list up to the maximum number of watched scripts, the most urgent first. Returns the scripts that are no
+   * longer watched.
+   */
   async refresh(): Promise<Script[]> {
     this.#stamp = this.#list.stamp();
     this.#refreshes++;
@@ -120,7 +126,10 @@ export class Scripts {
     return gone;
   }
 
-  /** Marks the scripts whose history reaches above a height. One that is being read now is read again. */
+  /**
+   * Marks the scripts whose history reaches above a height. One that is to be read may be read at this moment, and is
+   * compared with blocks that are no longer on the chain: it is read again.
+   */
   markAbove(height: number): void {
     for (const script of this.#byHash.values()) if (script.top > height || this.dirty.has(script)) this.touch(script);
   }
@@ -132,7 +141,10 @@ export class Scripts {
     this.dirty.add(script);
   }
 
-  /** Records a history with `status` as read. Dirty stays a script that was announced or touched since. */
+  /**
+   * Records that a history with `status` was read. The script stays dirty if the asked server announced another status,
+   * or if it was touched since `touches`.
+   */
   settle(script: Script, server: Server, status: string | null | undefined, touches: number): void {
     script.status = script.touches === touches ? status : undefined;
     if (script.status !== undefined && script.status === server.statuses.get(script.hash)) this.dirty.delete(script);

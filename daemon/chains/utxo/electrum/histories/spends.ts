@@ -18,7 +18,10 @@ export class SpendCheck {
     this.#parts = { chain, list, unstored };
   }
 
-  /** Looks at a transaction's signatures. Unknown forms count in a block only. Throws `Misbehaved`. */
+  /**
+   * Looks at the signatures in a transaction's bytes, which this server gave. A form that cannot be checked counts in a
+   * block only. Throws `Misbehaved` if one is false.
+   */
   async check(server: Server, held: UnstoredTransaction, isInBlock: boolean, bytes: Buffer): Promise<void> {
     const { chain, unstored } = this.#parts;
     const transaction = readSigned(bytes, chain);

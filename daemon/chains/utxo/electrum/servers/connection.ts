@@ -32,7 +32,10 @@ const PROXIED_STALL_FACTOR = 2.5;
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
 /** The longest answer that is skipped: a history of some hundred thousand transactions. */
 const SKIPPED_BYTES_MAX = 32 * 1024 * 1024;
-/** Values in one message: so many block the event loop for some hundredths of a second. A history has fewer. */
+/**
+ * Values in one message. Parsing one takes some hundred nanoseconds, so that this many block the event loop for a few
+ * hundredths of a second. A history of the maximum length has fewer.
+ */
 const VALUES_MAX = 120_000;
 /** A shorter line cannot have too many values. */
 const UNCOUNTED_BYTES_MAX = 64 * 1024;
@@ -96,7 +99,10 @@ export class Connection {
     this.#sweep.unref();
   }
 
-  /** Connects, with the one `server.version` call that is allowed. Throws `ConnectionLost` or `Misbehaved`. */
+  /**
+   * Connects and agrees on a version, with the one `server.version` call that a connection may have. Throws
+   * `ConnectionLost` or `Misbehaved`.
+   */
   static async open(
     transport: Omit<TransportOptions, 'timeoutMs'>,
     events: ConnectionEvents,

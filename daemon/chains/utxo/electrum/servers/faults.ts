@@ -1,7 +1,10 @@
 /** How a server can fail: a lost connection is tried again, a refusal is an answer, a misbehaving server is dropped. */
 import type { Listener } from '../listener.ts';
 
-/** The server is away, slow, full, or speaks another protocol. Only a given reason is the server's text. */
+/**
+ * The server is away, slow, full, or speaks another protocol. The message is this program's, except for a reason given
+ * by the server.
+ */
 export class ConnectionLost extends Error {
   constructor(message: string) {
     super(message);
@@ -28,7 +31,10 @@ export class TooLong extends ServerRefusal {
   }
 }
 
-/** A transaction is told both in a block and as unconfirmed, as ElectrumX does for seconds after a block: ask again. */
+/**
+ * The answer names a transaction both in a block and as unconfirmed. ElectrumX at its default settings does so for some
+ * seconds after each block, until it has read its node's mempool again. The question is to be asked again soon.
+ */
 export class Between extends ServerRefusal {
   readonly txid: string;
 

@@ -53,7 +53,10 @@ export class Pace {
     return performance.now() - this.#lateAtMs < SLOWED_MS;
   }
 
-  /** Whether a server makes costly clients wait: work that nobody waits for would slow down what somebody does. */
+  /**
+   * Whether its answers take longer than they can, as those of a server that makes costly clients wait. Work for which
+   * nobody waits would slow down what somebody waits for.
+   */
   get isDelayed(): boolean {
     return this.isSlowed || this.#meanMs > Math.max(this.#quickestMs + DELAYED_MS, LATE_FACTOR * this.#quickestMs);
   }

@@ -69,6 +69,7 @@ export class ServerSet {
     for (const server of this.servers) this.#luck.set(server, Math.random() * SPREAD_MS);
   }
 
+  /** Begins to connect, once. */
   start(): void {
     if (this.#timer || this.#closed) return;
     this.#timer = setInterval(() => this.#tend(), TEND_MS);
@@ -98,14 +99,20 @@ export class ServerSet {
     return new Set(this.servers.map(({ operator }) => operator)).size;
   }
 
-  /** Connected servers except one: those of other operators first, because they are independent, the primary last. */
+  /**
+   * Connected servers except one, for work that should not burden it. Those of other operators come first, because they
+   * are independent, and the primary last.
+   */
   others(server: Server): Server[] {
     const others = this.ready().filter((other) => other !== server);
     const rank = (other: Server) => 2 * Number(other === this.#primary) + Number(other.operator === server.operator);
     return others.sort((a, b) => rank(a) - rank(b));
   }
 
-  /** Makes the server that is least behind the primary, but keeps one that is behind for at most `BEHIND_MS_MAX`. */
+  /**
+   * Makes the server that is least behind the primary; among equals, the best. The present primary stays while it is on
+   * the best chain and behind the others for at most `BEHIND_MS_MAX`.
+   */
   elect(): void {
     const { behind } = this.#options;
     const ready = this.ready();
@@ -125,7 +132,10 @@ export class ServerSet {
     if (next !== this.#primary) this.#set(next);
   }
 
-  /** Changes the primary after some hours, so that none decides for long; to one that watches nearly as much. */
+  /**
+   * Makes another server the primary after some hours, so that none decides for long what is seen first. One that does
+   * not watch nearly as much would have to be told all of it first.
+   */
   #turn(present: Server, ready: readonly Server[]): boolean {
     const watchedMin = present.statuses.size * TURN_PART_MIN;
     const able = ready.filter(
@@ -155,7 +165,10 @@ export class ServerSet {
     );
   }
 
-  /** Tries the others again after an outage of all, which may have been our own network's. */
+  /**
+   * Tries the others again when one is connected after an outage of all, which may have been our own network's. A
+   * server that comes and goes alone causes no more than this, because its own wait grows.
+   */
   #endOutage(): void {
     if (this.ready().length > 1) return;
     for (const server of this.servers) server.retries.within(0);

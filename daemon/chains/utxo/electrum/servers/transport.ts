@@ -1,4 +1,7 @@
-/** A stream to a server: TCP or TLS, straight or by SOCKS5 (RFC 1928). Certificates are checked before bytes. */
+/**
+ * A stream of bytes to a server: TCP or TLS, straight or through a SOCKS5 proxy (RFC 1928). Over TLS the server's
+ * certificate is checked before the first byte is sent.
+ */
 import net from 'node:net';
 import tls from 'node:tls';
 import { connectByProxy } from '../../../../kit/socks.ts';
