@@ -49,7 +49,10 @@ export class UnstoredAlerts {
   }
 }
 
-/** Raises or updates the alert of a kind and subject. `network`: null for the appliance itself. Never throws. */
+/**
+ * Raises an alert, or updates the open one of the same kind and subject. `network`: null for the appliance itself.
+ * Never throws, because it often reports a fault.
+ */
 export async function raise(
   app: App,
   network: Network | null,
@@ -77,7 +80,10 @@ export const raiseAs = <K extends AlertKind & MessageCode>(
   ...values: ValuesFor<K>
 ): Promise<void> => raise(app, network, kind, subject, message(kind, ...values));
 
-/** The same inside a transaction. Events on the sandbox raise no alert, except for faults of the program (`raise`). */
+/**
+ * The same inside a transaction, for an event on a network; null: of the appliance itself. Events on the sandbox raise
+ * no alert, except for faults of the program itself (`raise`).
+ */
 export function raiseIn(
   app: App,
   tx: Tx,

@@ -1,4 +1,7 @@
-/** Time limits for a chain's source. A slow one is away (`Unavailable`); a `TimeoutError` would halt the chain. */
+/**
+ * Time limits for requests to a chain's source. A source that is too slow counts as away: callers get `Unavailable`,
+ * not the platform's `TimeoutError`, which would count as a bug and halt the chain.
+ */
 
 import { Unavailable } from '../domain/errors.ts';
 import { MS_PER_SECOND } from '../domain/time.ts';
@@ -15,7 +18,10 @@ export function deadline(ms: number, who: string): AbortSignal {
   return controller.signal;
 }
 
-/** Calls `work` with a signal that aborts as `parent`, or after `ms` milliseconds with `Unavailable`. */
+/**
+ * Calls `work` with a signal that aborts as `parent` does, or with `Unavailable` after `ms` milliseconds. Keeps neither
+ * timer nor signal after its end: jobs that run for years would collect them.
+ */
 export async function within<T>(
   ms: number,
   who: string,

@@ -1,4 +1,7 @@
-/** Stores answers by `Idempotency-Key`: only successes, in the transaction of their effect. */
+/**
+ * Stores answers by the caller's `Idempotency-Key`. Only successes are stored, in the transaction of their effect, so
+ * that effect and answer always exist together.
+ */
 
 import { createHash } from 'node:crypto';
 import { Rejected } from '../domain/errors.ts';
@@ -25,7 +28,10 @@ export type IdempotentRequest = {
 
 const hashOf = (body: unknown): Buffer => createHash('sha256').update(JSON.stringify(body)).digest();
 
-/** The stored answer of the same request, or that of `work`. Throws `Rejected('idempotency.conflict')`. */
+/**
+ * The result of `work`, or the stored answer of the same request. Throws `Rejected('idempotency.conflict')` if the key
+ * was used with another body. If `work` throws, nothing is stored.
+ */
 export function once(app: App, tx: Tx, request: IdempotentRequest, work: () => Answer): Answer {
   const known = keptAnswer(app, tx, request);
   if (known) return known;
@@ -64,7 +70,10 @@ function keep(app: App, tx: Tx, { businessId, route, key, body, forever }: Idemp
   });
 }
 
-/** The same for the sandbox's controls, which are no single transaction. A running request is joined. */
+/**
+ * The same for work that is no single transaction: the sandbox's controls, where a power cut between effect and answer
+ * costs only play money. A request that is already running is joined.
+ */
 export class Repeatable {
   readonly #app: App;
   readonly #running = new Map<string, { hash: Buffer; answer: Promise<Answer> }>();

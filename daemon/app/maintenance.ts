@@ -34,7 +34,10 @@ type Freed = { transactions: number; attempts: number; alerts: number };
 /** When the rows were last examined: every night, at another time than the backup and the proof. */
 export const MAINTENANCE_SCHEDULE = '20 4 * * *';
 
-/** Removes all rows that are no longer needed, with a turn of the event loop after each step. */
+/**
+ * Removes all rows that are no longer needed, with a turn of the event loop after each step. Ends early when `signal`
+ * is aborted.
+ */
 export async function freeRows(app: App, signal: AbortSignal): Promise<Freed> {
   const freed: Freed = { transactions: 0, attempts: 0, alerts: 0 };
   for (const { key, tipHeight } of app.chains.all()) {
@@ -88,7 +91,10 @@ async function freeOld(
   });
 }
 
-/** Forgets transactions that paid us once all their coins are spent and buried. Each spend is examined once. */
+/**
+ * Forgets whole transactions that paid us, and their inputs, once all of their coins are spent and buried. Its position
+ * is stored, so that each spend is examined once.
+ */
 function freePrevious(app: App, tx: Tx, chain_key: string, to: number): Step {
   const setting = `maintenance.spends.${chain_key}`;
   const [height = 0, id = 0] = (tx.get(settingOf, { key: setting })?.value ?? '').split(':').map(Number);

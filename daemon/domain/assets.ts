@@ -113,6 +113,7 @@ export function findAsset(symbol: string): Asset | undefined {
   return bySymbol.get(symbol);
 }
 
+/** The asset with an id. The id must exist: otherwise this is a bug, and it throws. */
 export function assetOf(id: AssetId): Asset {
   const asset = bySymbol.get(id);
   assert(asset, `no asset ${id}`);

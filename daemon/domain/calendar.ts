@@ -102,7 +102,10 @@ export function endOfDay(day: Day, timeZone: string): number {
 /** By time zone: the end of a month that was found, and the time for which it was. */
 const monthEnds = new Map<string, { at: number; end: number }>();
 
-/** The last second of the month of a time, in a time zone. Kept: finding it takes a quarter of a new invoice. */
+/**
+ * The last second of the month that a time (milliseconds since 1970) is in, in a time zone. It is kept, because finding
+ * it takes as long as a quarter of a new invoice.
+ */
 export function endOfMonth(at: number, timeZone: string): number {
   const known = monthEnds.get(timeZone);
   if (known && known.at <= at && at <= known.end) return known.end;

@@ -57,7 +57,10 @@ export type Credit = {
   inputs: string[];
   /** The transaction that paid from inside a contract, for display only. `txid` is the block's hash then. */
   viaTxid?: string;
-  /** The transaction without witnesses, only with a block: stored because a pruned node may lack it at the spend. */
+  /**
+   * The transaction without witnesses, only with a block. It is stored for the day when the credit is spent, when a
+   * pruned node may no longer have it.
+   */
   base?: Uint8Array;
   /** False only if the source proved that neither it nor an unconfirmed ancestor allows replacement. */
   replaceable?: boolean;
@@ -65,13 +68,19 @@ export type Credit = {
   maturity?: number;
   /** True for an output with an unlock time. It never counts. */
   locked?: boolean;
-  /** Account chains: an address of the same account sent it, so its debit is `moved`. Never changes for an id. */
+  /**
+   * True on an account chain if an address of the same account sent it: a debit with the same id, but for a number
+   * behind, is `moved`. This never changes for an id.
+   */
   moved?: boolean;
 };
 
 export const INPUTS_KEPT_MAX = 100;
 
-/** Reported outputs of one unconfirmed transaction, the same each time: a sender adds outputs almost for free. */
+/**
+ * Outputs of one unconfirmed transaction that are reported and stored; the rest follow with its block. A sender can add
+ * outputs almost for free. Which outputs are chosen is the same every time.
+ */
 export const OUTPUTS_PER_UNCONFIRMED_MAX = 50;
 
 /**
@@ -111,7 +120,10 @@ export type Debit = {
   blockTime?: number;
 };
 
-/** A transfer of an unknown token to us. `symbol` (safe to show), `decimals`: as the contract says; null: nothing. */
+/**
+ * A transfer of a token that this program does not know, to an address of ours, as one endpoint says. `symbol` and
+ * `decimals`: by the contract's own statement, the symbol safe to show; null if it makes none.
+ */
 export type UnknownTransfer = {
   targetId: number;
   /** Lower-case hex with 0x. */
@@ -134,7 +146,10 @@ export const shownTransaction = (
   ...(row.txid === row.block_hash && { internal: true }),
 });
 
-/** `to`: the highest searched block. `isWhole`: up to the tip. `newest`: no later learned key image was included. */
+/**
+ * `to`: the highest block that was searched. `isWhole`: up to the tip. `newest`: key images that were learned later
+ * than this were not searched for; milliseconds since 1970.
+ */
 export type Searched = { to: number; newest: number; isWhole: boolean };
 
 export type ChainUpdate = {
@@ -145,7 +160,10 @@ export type ChainUpdate = {
   orphaned: BlockId[];
   /** The target ids that this update covers. It says nothing about others. */
   targets: 'all' | number[];
-  /** 'complete': every relevant unconfirmed transaction at the tip is there. 'unknown': absence proves nothing. */
+  /**
+   * 'complete': credits, spends and debits contain every relevant unconfirmed transaction at the checkpoint's tip.
+   * 'unknown': some may be missing, so their absence proves nothing.
+   */
   mempool: 'complete' | 'unknown';
   credits: Credit[];
   spends: SpendSeen[];
@@ -166,7 +184,9 @@ export type ChainUpdate = {
   more?: boolean;
 };
 
-/** How far a block's time may be ahead of the network's (MAX_FUTURE_BLOCK_TIME of Bitcoin and its kin). */
+/**
+ * How far a block's time may be ahead of the network's (MAX_FUTURE_BLOCK_TIME of Bitcoin, Litecoin and Bitcoin Cash).
+ */
 export const BLOCK_TIME_AHEAD_MAX_MS = 2 * MS_PER_HOUR;
 
 export type SourceHealth = {

@@ -1,6 +1,9 @@
 /** Comma-separated values (RFC 4180) for spreadsheets. */
 
-/** The beginning of a formula, also full-width, and after blanks, which some spreadsheets remove (OWASP). */
+/**
+ * The beginning of a formula: also in full-width characters, which some spreadsheets treat alike, and after blanks,
+ * which some remove (OWASP, CSV Injection).
+ */
 const FORMULA =
   /^[\s\p{Cc}\p{Cf}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{2212}]|^[\t\r\n]/u;
 

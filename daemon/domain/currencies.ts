@@ -1,4 +1,7 @@
-/** The fiat currencies that can price an invoice: of ISO 4217, in use as money, and quoted by two sources at least. */
+/**
+ * The fiat currencies that can price an invoice: those of ISO 4217 in use as money (no funds, metals or test codes)
+ * that at least two fiat sources quote.
+ */
 
 /** ISO 4217 gives two or more decimals; an amount of an invoice has at most two. */
 const TWO_DECIMALS = `
@@ -22,7 +25,10 @@ export const FIAT: Readonly<Record<string, number>> = Object.fromEntries(
   ].sort(([a], [b]) => (a < b ? -1 : 1)),
 );
 
-/** Decimals of an amount that is not whole, for `Intl.NumberFormat`, which writes some currencies without any. */
+/**
+ * The decimals with which an amount must be written that is not whole, for `Intl.NumberFormat`: some currencies are
+ * usually written without, and 12.40 forint are not 12.
+ */
 export function inFull(amount: string, currency: string): { minimumFractionDigits?: number } {
   const decimals = FIAT[currency] ?? 0;
   const part = (amount.split('.')[1] ?? '').slice(0, decimals);

@@ -5,10 +5,16 @@
 import { type Asset, assetOf, type ChainId, FINALIZED } from './assets.ts';
 import { isEvm } from './evm.ts';
 
-/** Confirmations in place of finality: two to three epochs of 32 blocks on Ethereum; BSC's rule before finality. */
+/**
+ * Confirmations in place of finality if the source does not report it. Ethereum makes a block final after two to three
+ * epochs of 32 blocks; on BSC it takes two blocks, and 15 were the rule before.
+ */
 const BLOCKS_INSTEAD = { ETH: 96, BSC: 15 } as const;
 
-/** A final block further below the tip is a fault: six epochs on Ethereum, which needs three; a hundredfold on BSC. */
+/**
+ * A newest final block that is further below the tip is a fault of the chain or of an endpoint: six epochs on Ethereum,
+ * which needs three; a hundred times as many as BSC needs.
+ */
 const STALLED_BLOCKS = { ETH: 192, BSC: 200 } as const;
 
 /** Whether a chain makes no blocks final. `finalized`: the height of the newest final one; null where the source tells none. */
@@ -37,7 +43,10 @@ export function isDeep({ required, depth, height, finalized, asset }: Depth): bo
   return depth >= blocksInstead(asset);
 }
 
-/** The confirmations to show as required. With finality: the usual number, or a higher one, until it is confirmed. */
+/**
+ * The number of confirmations to show as required. Where finality is required, the exact number is unknown: it is the
+ * usual number, a higher one if that has passed, and the actual number once the deposit is confirmed.
+ */
 export function shownRequired(
   { required, confirmed, asset }: { required: number; confirmed: boolean; asset: string },
   depth: number,

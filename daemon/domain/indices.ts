@@ -1,4 +1,7 @@
-/** The addresses of a wallet that may have been given out, if only the last used one is known. */
+/**
+ * The addresses of a wallet that may have been given out, if only the last used one is known. They are watched and not
+ * given out again.
+ */
 
 /** Indices of one branch (BIP-44); `to` is excluded. */
 export type IndexRange = { from: number; to: number };
@@ -27,7 +30,10 @@ export const EARLIER_RESTORES_MAX = 20;
 /** The most jumps of one restore, and so what a search of the words allows for without a payment in between. */
 export const JUMPS_SEARCHED = EARLIER_RESTORES_MAX + 1;
 
-/** How far a restore moves the next index after `earlier` ones, each of which may have moved as far. */
+/**
+ * How far a restore moves the next index if the shop was restored `earlier` times since its backup was made. Each of
+ * those machines may have moved as far and given out as many addresses.
+ */
 export const jumpAfter = (earlier: number): number => INDICES_JUMPED * (earlier + 1);
 
 /**

@@ -1,4 +1,7 @@
-/** A replacement inherits the first-seen time of the deposit that it replaces, for as many units as that paid. */
+/**
+ * A replacement inherits the first-seen time of the unconfirmed deposit that it replaces, for at most as many units as
+ * that one paid.
+ */
 
 /** Units and when they were first seen, milliseconds since 1970. */
 export type Part = [at: number, units: bigint];

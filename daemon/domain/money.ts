@@ -93,7 +93,10 @@ function fractionOf(source: string, decimals: number): { digits: bigint; one: bi
   return shift >= 0 ? { digits: digits * pow10(shift), one: 1n } : { digits, one: pow10(-shift) };
 }
 
-/** A JSON number as an integer of 10^-decimals, if within 0.000001 of one; null otherwise, and if negative. */
+/**
+ * Parses a JSON number as an integer that counts 10^-decimals, if it is within 0.000001 of one. Null otherwise, and for
+ * a negative number. Does not use floating point.
+ */
 export function snapDecimal(source: string, decimals: number): bigint | null {
   const number = fractionOf(source, decimals);
   if (!number) return null;
@@ -103,7 +106,10 @@ export function snapDecimal(source: string, decimals: number): bigint | null {
   return off * pow10(NOISE_DECIMALS) <= one * pow10(decimals) ? nearest : null;
 }
 
-/** A JSON number as an integer of 10^-decimals, never rounded. Null if it is negative, none, or more precise. */
+/**
+ * Parses a JSON number as an integer that counts 10^-decimals. Null if it is negative, no number, or has more digits
+ * than that. Never rounds; for crypto amounts.
+ */
 export function exactDecimal(source: string, decimals: number): bigint | null {
   const number = fractionOf(source, decimals);
   return number && number.digits % number.one === 0n ? number.digits / number.one : null;

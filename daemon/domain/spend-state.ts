@@ -29,7 +29,10 @@ export type Purpose = 'pay' | 'bump' | 'collect' | 'fund' | typeof UNKNOWN;
 /** `cancel`: pays only ourselves. */
 export type VersionKind = 'pay' | 'cancel' | typeof UNKNOWN;
 
-/** A conflict key that a transaction lacks: its coin left the chain, or another (or itself, failed) used it. */
+/**
+ * A conflict key that a transaction lacks: its coin left the chain, another transaction used it, or the transaction
+ * itself used it and failed.
+ */
 export type Lack = {
   key: string;
   /** The transaction that used it; null: its coin is gone. */
@@ -261,7 +264,10 @@ export type WithdrawalDecision = {
   isFound: boolean;
 };
 
-/** The decision about one withdrawal, by the versions that pay it (`paying`). Null if nothing is signed for it. */
+/**
+ * The decision about one withdrawal of a spend. `paying`: the versions that pay it, by their places. Null if it follows
+ * from no fact of the chain, because nothing is signed for it.
+ */
 export function decideWithdrawal(
   { signed, isAbandoned, buried }: SpendFacts,
   { state: spend, seen, problem }: SpendDecision,

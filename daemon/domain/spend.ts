@@ -119,7 +119,10 @@ export type SandboxAccountPlan = {
   fee: bigint;
 };
 
-/** A Monero transaction before it is signed. Change of 0 is paid, too: every transaction has two outputs. */
+/**
+ * A Monero transaction before it is signed. The change is the rest: where it is 0, the signer pays 0 to ourselves,
+ * because every transaction has two outputs.
+ */
 export type MoneroPlan = {
   kind: 'monero';
   network: Network;
@@ -188,7 +191,10 @@ export type SpendRequest = {
   chain: ChainId;
   accountNo: number;
   asset: AssetId;
-  /** In the order of the withdrawals. `units` null: everything less the fee, alone. None: all becomes change. */
+  /**
+   * In the order of the withdrawals. `units` null: everything less the fee; then it is the only payout. No payout: the
+   * required inputs' value becomes change (a cancel, or a child that pays for its parent).
+   */
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];
   /** Outpoints that must be among the inputs: those of earlier signed versions, so that at most one version confirms. */
   requiredInputs: string[];
@@ -199,7 +205,10 @@ export type SpendRequest = {
   change: ChangeAddress;
   /** Smallest units per 1,000 virtual bytes. */
   feeRate: bigint;
-  /** The replaced transactions' fees together. The plan pays that plus its own relay fee (BIP-125 rules 2, 3 and 4). */
+  /**
+   * The fees of the replaced transactions together; 0 without any. The plan pays at least that plus the relay fee of
+   * its own size (BIP-125 rules 3 and 4), and adds only confirmed coins (rule 2).
+   */
   feeMin: bigint;
   /** A plan with a higher fee is refused. */
   feeMax: bigint;

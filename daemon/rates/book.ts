@@ -121,7 +121,10 @@ export class RateBook {
     }
   }
 
-  /** Records the rates found since the last snapshot. Once after every round. Throws as the history's `append`. */
+  /**
+   * Records the rates found since the last snapshot, in memory and in the history. To be called once after every round.
+   * Throws what the history's `append` throws; the book stays usable.
+   */
   snapshot(now: number): void {
     const newest = this.#timeline.newestAt ?? 0;
     // A snapshot in the future means that the clock was set back: start again.
@@ -206,7 +209,10 @@ export class RateBook {
     return { usd, eur, gbp } as ShownRates;
   }
 
-  /** Whom to name beside rates: every source that asks for it and has quoted one of these since the start. */
+  /**
+   * Whom to name where rates of these assets in these currencies are shown: every source that asks for it and has
+   * quoted one of them since the start. Manual rates and samples have none.
+   */
   credits(network: Network, assets: readonly AssetId[], currencies: readonly string[]): Credit[] {
     const coins = assets.map(assetOf).filter((asset) => this.#fixed.manualUsd(network, asset) === undefined);
     const codes = {

@@ -14,7 +14,10 @@ const PRICE_MAX = 10n ** 20n;
 /** Bounded, so that no text makes an integer of a size that hurts; JSON numbers may carry an exponent. */
 const NUMBER = /^(\d{1,30})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
-/** Above the 5,000 values of the longest answer. Each calls `parseJson`'s reviver: half a million would take long. */
+/**
+ * Far above the 5,000 of the longest answer, every pair of an exchange. Each value calls the reviver of `parseJson`: a
+ * document of half a million would hold the event loop for half a second.
+ */
 export const VALUES_MAX = 20_000;
 const VALUE_BEGINS = /[[{,]/g;
 
@@ -22,7 +25,10 @@ const SCALE = 8;
 
 const pow10 = (n: number): bigint => 10n ** BigInt(n);
 
-/** Parses JSON, its numbers as text. Throws SyntaxError, or RangeError if nested too deep or of too many values. */
+/**
+ * Parses JSON and keeps numbers exactly, as text ("6.59981e4"). Throws SyntaxError, or RangeError when nested too deep
+ * or with more than `VALUES_MAX` values.
+ */
 export function parseJson(text: string): Json {
   let values = 0;
   for (const _ of text.matchAll(VALUE_BEGINS)) if (++values > VALUES_MAX) throw new RangeError('too many values');

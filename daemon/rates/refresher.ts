@@ -36,7 +36,10 @@ type SourceStatus = {
 export type RatesService = {
   /** Asks every source that is due, or joins the round under way. Never rejects. */
   refresh(): Promise<void>;
-  /** To be called when the clock was set: every source is asked anew, at once or after the round under way. */
+  /**
+   * To be called when the clock was set: rates found under the old clock no longer count, so every source is asked at
+   * once, or after the round under way.
+   */
   clockSet(): void;
   status(): SourceStatus[];
   /** Ends the schedule, aborts requests and waits for them to end. */

@@ -1,4 +1,7 @@
-/** Sample rates for sandbox businesses alone, so that an integration can be tested offline. */
+/**
+ * Sample rates for sandbox businesses while no live rates are available, so that an integration can be tested offline.
+ * No other network uses them.
+ */
 
 /** US dollars per coin, by price symbol. */
 export const SAMPLE_USD: Readonly<Record<string, string>> = {

@@ -13,7 +13,10 @@ import { checkSignatures, decode, isFinal, type SignedTransaction } from './sign
 /** BIP-125 rule 5. */
 const REPLACED_TXS_MAX = 100;
 
-/** Adds a transaction to the mempool, also a known one. Throws `Rejected`: `broadcast.*`. */
+/**
+ * Adds a transaction to the mempool. A known transaction is no error. Throws `Rejected` with `broadcast.unknown_input`,
+ * `broadcast.bad_signature`, `broadcast.outputs_exceed_inputs`, `broadcast.not_final` or `broadcast.conflict`.
+ */
 export function accept(tx: SandboxWriter, chain: UtxoChain, signed: SignedTransaction, now: number): void {
   if (tx.transaction(chain, signed.txid)) return;
   needRoom(tx, chain);

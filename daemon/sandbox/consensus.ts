@@ -105,7 +105,10 @@ export function mineBlock(tx: SandboxWriter, chain: ChainId, now: number, isOurs
   return block;
 }
 
-/** Replaces the last `depth` blocks by `depth + 1` empty ones. Transactions return to the mempool, or vanish. */
+/**
+ * Replaces the last `depth` blocks by `depth + 1` empty ones. Their transactions return to the mempool, or vanish, with
+ * all that spend from them.
+ */
 export function reorganise(
   tx: SandboxWriter,
   chain: ChainId,

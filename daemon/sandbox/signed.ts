@@ -78,7 +78,10 @@ export function payFrom(
 const malformed = (why: string): Rejected =>
   new Rejected('broadcast.malformed', `The transaction is malformed: ${why}`);
 
-/** Decodes a transaction, with the checks that need no coins. Throws `Rejected('broadcast.malformed')`. */
+/**
+ * Decodes a transaction and makes the checks that need neither its coins nor the chain. Throws
+ * `Rejected('broadcast.malformed')`.
+ */
 export function decode(chain: UtxoChain, raw: Uint8Array): SignedTransaction {
   const parsed = parse(raw);
   if (parsed.ins.length === 0 || parsed.outs.length === 0) throw malformed('it has no inputs or no outputs');

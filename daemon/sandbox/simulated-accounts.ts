@@ -54,6 +54,7 @@ function written(chain: ChainId, { from, nonce, to, fee }: TransferText): string
   });
 }
 
+/** The transaction of a plan, as it is broadcast. */
 export function accountSpend({ chain, sender, nonce, outputs, fee, asset }: SandboxAccountPlan): SignedSpend {
   const [output] = outputs;
   const to = output ? { address: output.address, asset, units: output.units } : null;

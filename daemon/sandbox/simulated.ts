@@ -38,13 +38,19 @@ export function simulatedRaw(chain: ChainId, inputs: readonly string[], outputs:
   });
 }
 
-/** A coin's simulated key image, and back: each hex digit from 15. On the real chain only the wallet can tell. */
+/**
+ * The simulated key image of a coin, and the coin of a key image: each hex digit of the outpoint is subtracted from 15.
+ * On the real chain only the wallet can tell which coin a key image belongs to.
+ */
 const keyImageOf = (outpoint: string): string =>
   outpoint.replace(/^[0-9a-f]+/, (digits) =>
     digits.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16)),
   );
 
-/** The largest coins, as many as are needed. Throws `Rejected`: `spend.insufficient`, `.fee_too_high`. */
+/**
+ * The plan of a simulated transaction: the largest coins, as many as are needed. Throws `Rejected` as the real ones do:
+ * `spend.insufficient`, `spend.fee_too_high`.
+ */
 export function planSimulated(request: SpendRequest): SandboxPlan {
   const { chain, accountNo, asset, payouts, requiredInputs, change, coins } = request;
   assert(request.network === 'sandbox', 'only the sandbox simulates');
@@ -83,6 +89,7 @@ function chosen(coins: readonly Coin[], requiredInputs: readonly string[], need:
   return inputs;
 }
 
+/** The transaction of a plan, as it is broadcast. */
 export function simulatedSpend(plan: SandboxPlan): SignedSpend {
   const outputs = plan.outputs.map(({ address, units }) => ({ address, asset: plan.asset, units }));
   const raw = simulatedRaw(

@@ -43,7 +43,10 @@ export function checkpointAt(rows: SandboxReader, chain: ChainId, height: number
     .map(({ height: at, hash }) => ({ height: at, hash }));
 }
 
-/** The update against a checkpoint; null if the chain is only lower. Throws `Unavailable` without a common block. */
+/**
+ * The update against a checkpoint; null if the chain is lower without contradicting it. Throws `Unavailable` if the two
+ * have no block in common.
+ */
 export function updateSince(
   rows: SandboxReader,
   chain: ChainId,

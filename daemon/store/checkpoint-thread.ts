@@ -1,4 +1,7 @@
-/** The thread that folds a database's log into it. Each message asks for one folding, answered by `Folded`. */
+/**
+ * The thread that folds a database's log into it. `workerData` is the database's file; each message asks for one
+ * folding, and is answered with a `Folded`.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 

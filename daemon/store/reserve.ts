@@ -1,4 +1,7 @@
-/** A file that reserves room on the disk. Deleted when the disk is full, so that the operator can still act. */
+/**
+ * A file that reserves room on the disk. It is deleted when the disk is full, so that the operator can still act, and
+ * made again when there is room.
+ */
 import { randomFillSync } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -261,7 +261,10 @@ export const TABLES = {
   /** The inputs of a transaction that pays us, at most INPUTS_KEPT_MAX. */
   paying_input: { outpoint: text, chain_key: text, txid: text },
   balance: { account_id: int, asset: only<AssetId>(), units: units },
-  /** The units at an address of an account chain; no row: 0. Below 0 while only a credit's block left the chain. */
+  /**
+   * The units at one address of an account chain: its counted credits less its debits. No row: 0. Below 0 while a block
+   * with its credit left the chain and its debit did not.
+   */
   address_balance: { target_id: int, asset: only<AssetId>(), account_id: int, units: units },
   /**
    * The amounts that left an account, in transactions of anybody. Together with `credit`, which has the incoming

@@ -1,4 +1,7 @@
-/** Copies of the database as of one moment, made beside the writer, and facts about a copy, for checking it. */
+/**
+ * Copies of the database as of one moment, made beside the writer (a WAL reader sees one commit and blocks no one), and
+ * facts about a copy, for checking it.
+ */
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { isDamage } from './disk-errors.ts';
@@ -232,7 +235,10 @@ export function storeProblems(source: Source): string[] {
   });
 }
 
-/** Why a copy would not bring everything back, of the whole database. Never throws for a damaged file. */
+/**
+ * Why a copy would not bring everything back: `storeProblems`, rows that refer to no row, and tables that cannot be
+ * read. Reads the whole database. Never throws for a damaged file.
+ */
 export function copyProblems(source: Source): string[] {
   try {
     return reading(source, (db) => {
@@ -252,7 +258,10 @@ function readEachTable(db: Database.Database): void {
   for (const name of tables) db.prepare(`SELECT * FROM "${name}" LIMIT 1`).get();
 }
 
-/** References to rows that are never deleted. There are no foreign keys, which `foreign_key_check` would need. */
+/**
+ * Table and column that refer to the `id` of a table whose rows are never deleted. The schema declares no foreign keys,
+ * so `foreign_key_check` would find nothing.
+ */
 const REFERENCES = [
   ['account', 'business_id', 'business'],
   ['target', 'account_id', 'account'],
@@ -283,7 +292,10 @@ function referenceProblems(db: Database.Database): string[] {
 
 type Sum = { account_id: number; asset: string; units: string };
 
-/** Checks that every balance is the sum of the credits that count, less the debits that an account chain reports. */
+/**
+ * Checks that every balance is the sum of the credits that count, less the debits that a chain of accounts reports. On
+ * a chain of coins a credit that was spent does not count any more.
+ */
 function balanceProblems(db: Database.Database): string[] {
   const sums = new Map<string, bigint>();
   const add = (sql: string, sign: bigint): void => {

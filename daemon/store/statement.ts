@@ -125,7 +125,10 @@ export const columnsBut = <T extends Table, const N extends readonly Name<T>[]>(
     N[number]
   >[];
 
-/** `ignore` keeps the stored row of a key; columns name the row to overwrite. */
+/**
+ * The handling of an insert whose key exists: `ignore` keeps the stored row; the columns of a key name the row to
+ * overwrite.
+ */
 type Conflict<N> = 'ignore' | readonly N[];
 
 /** Inserts a row with these columns. The other columns get their defaults. */

@@ -202,7 +202,10 @@ export class Store implements Reader {
     return this.#urgent.run(true, work);
   }
 
-  /** Adjusts the log's limit and the reserve. While the disk has no room, only the operator's writes are accepted. */
+  /**
+   * Adjusts the log's limit to the database, and makes the reserve if it is missing. While the disk has no room for it,
+   * as after a restart on a full disk, only the operator's writes are accepted.
+   */
   tend(): void {
     this.#fitLog();
     if (!this.#reserve) return;
@@ -246,7 +249,10 @@ export class Store implements Reader {
     return copyInSteps(this.#db, file, signal);
   }
 
-  /** Waits for writes, folds the log and closes the database. A log that has no room is read at the next start. */
+  /**
+   * Waits for running writes, folds the log into the database and closes it. Needs no room on the disk: a log that
+   * cannot be folded is read at the next start.
+   */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -368,7 +374,10 @@ export class Store implements Reader {
     this.onTrouble?.(trouble);
   }
 
-  /** Runs a group without savepoints, which cost a statement each. Null, with nothing changed, if one throws late. */
+  /**
+   * Runs a group without savepoints, each of which costs as much as a statement. A write that throws before its first
+   * change needs none. Returns null, with nothing changed, if one throws later than that.
+   */
   #runTogether(jobs: readonly Job[]): Outcome[] | null {
     this.#exec('BEGIN IMMEDIATE');
     const outcomes: Outcome[] = [];
@@ -422,7 +431,10 @@ export class Store implements Reader {
     }
   }
 
-  /** Checks that the transaction is open: SQLITE_FULL ends it, and later statements would commit alone. */
+  /**
+   * Checks that the transaction is still open. SQLITE_FULL and SQLITE_IOERR end it; if a write caught the error, its
+   * later statements would commit alone.
+   */
   #needTransaction(): void {
     if (!this.#db.inTransaction) throw new Error('the disk ended the transaction');
   }

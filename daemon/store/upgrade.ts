@@ -14,7 +14,10 @@ import { type MigrationStep, migrationSteps, upgradedFrom } from './migrations.t
 const CACHE_KIB = 262_144;
 
 export type UpgradeOptions = {
-  /** Called with the number of migrations before an earlier release's database is changed, unless it throws. */
+  /**
+   * Called before the database of an earlier release is changed, with the number of its migrations. An exception leaves
+   * it unchanged.
+   */
   beforeUpgrade?: (applied: number) => Promise<void>;
   /** Called before each of its missing migrations, which may take minutes. */
   onMigration?: (step: MigrationStep) => void;

@@ -75,7 +75,10 @@ export class Backups {
     }
   }
 
-  /** Makes a backup; a damaged database raises an alert. Throws `Rejected` `backup.*`, `Unavailable`. */
+  /**
+   * Makes a backup; a damaged database raises an alert. Throws `Rejected`: `backup.no_wallet`, `backup.exists`,
+   * `backup.folder`, `backup.unsound`, `backup.damaged`; and `Unavailable` while another backup is being made.
+   */
   async make(file: string): Promise<BackupMade> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
     const stop = new AbortController();

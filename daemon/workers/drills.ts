@@ -48,7 +48,11 @@ export class Drills {
     return line.seal_key;
   }
 
-  /** Opens the wallet for the drill, under SEAL_DRILL. Throws `Rejected` `vault.*`; `Unavailable` after wrong tries. */
+  /**
+   * Opens the wallet with the passphrase, sealed under SEAL_DRILL; then the drill runs by itself. Throws `Rejected`:
+   * `seal` once the drill has ended, `vault.missing`, `vault.corrupted`, `vault.passphrase`; and `Unavailable` while
+   * wrong passphrases are slowed down.
+   */
   async open(sealed: Sealed): Promise<void> {
     const current = this.#current;
     if (!current || this.#last?.running) throw new Rejected('seal', 'This drill has ended: begin another one');

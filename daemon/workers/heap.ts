@@ -24,7 +24,10 @@ function collector(): () => void {
   return () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-/** To be called between parts of long work: frees what is worth it. V8 by itself lets 60 MB gather. */
+/**
+ * Returns a function for a program that works through many parts, to be called between two of them: it frees what they
+ * left behind, once that is worth it. V8 by itself lets 60 MB of it gather.
+ */
 export function memorySaver(): () => void {
   const collect = collector();
   let residentThen = process.memoryUsage.rss();

@@ -1,4 +1,7 @@
-/** Starts the live rates when needed: without real money the program asks nothing of the internet by itself. */
+/**
+ * Starts the live rates when they are needed. Without a business that takes real money, the program asks nothing of the
+ * internet unless the operator configured it.
+ */
 import type { App } from '../app/app.ts';
 import type { RatesService } from '../rates/refresher.ts';
 

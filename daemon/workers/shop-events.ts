@@ -47,7 +47,10 @@ export class ShopEventWorker {
     }
   }
 
-  /** Sends an endpoint one event about nothing, even if disabled. Throws `Rejected`: `endpoint.*`. */
+  /**
+   * Sends an endpoint one event about nothing, even a disabled one, and returns what came of it. Nothing is stored or
+   * repeated. Throws `Rejected`: `endpoint.not_found`, `endpoint.quarantine`.
+   */
   async test(id: number): Promise<{ status: number | null; error: string | null; ms: number }> {
     const endpoint = endpointOf(this.#app.store, id);
     return this.#post(endpoint, testEvent(this.#app, endpoint));

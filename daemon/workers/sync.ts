@@ -1,4 +1,7 @@
-/** One loop per chain asks the adapter for facts and applies them. A bug halts only this chain, with an alert. */
+/**
+ * One loop per chain: asks the adapter for facts and applies them. Hints start a pass early, failures delay the next
+ * one, and a bug halts only this chain, with an alert.
+ */
 import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import { reviewStep } from '../app/books/review.ts';

@@ -1,4 +1,7 @@
-/** One loop per chain signs and sends withdrawals. A bug halts only this chain's withdrawals, with an alert. */
+/**
+ * One loop per chain that signs and sends withdrawals. A pass starts when there is new work, and at intervals while
+ * something waits. A bug halts only this chain's withdrawals, with an alert.
+ */
 import { raiseAs } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';

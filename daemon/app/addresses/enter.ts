@@ -1,4 +1,7 @@
-/** Enters the addresses given out lately (`store/lately.ts`) into their rows, in the order of these. */
+/**
+ * Enters the addresses that were given out lately into their own rows (`store/lately.ts`), in the order of these: so
+ * addresses of one account, which stand beside each other, cost a page together.
+ */
 
 import { ENTERED_SETTING } from '../../store/lately.ts';
 import { assignTarget } from '../../store/queries/credits.ts';

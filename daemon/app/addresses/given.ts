@@ -46,7 +46,10 @@ function shownOf(store: Reader, target_id: number, invoice_id: number): string[]
   return rows.flatMap((row) => (row.target_id === target_id ? [row.address] : []));
 }
 
-/** The addresses that unpaid invoices outside the sandbox show, newest first. `next`: the `before` of the next page. */
+/**
+ * The addresses that unpaid invoices show now, without the sandbox's: the newest invoices below `before`, at most
+ * `limit`. `next`: the `before` of the next page, or null.
+ */
 export function openAddresses(
   app: App,
   before: number,

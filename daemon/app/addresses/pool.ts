@@ -1,4 +1,7 @@
-/** Addresses derived in advance, and watched since then. A payment takes the next one inside its transaction. */
+/**
+ * Addresses derived in advance. A payment takes the next one inside its transaction. Each is watched since its
+ * derivation, before it can be given out.
+ */
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../../store/queries/businesses.ts';
@@ -98,7 +101,10 @@ function nextReady(tx: Tx, { id: account_id }: Account): { target: FreeTarget; i
   return target && { target, isInTurn: target === first };
 }
 
-/** Runs a write that may take an address; if there was none, derives some and tries again. Throws `Unavailable`. */
+/**
+ * Runs a write that may take an address; if there was none, derives some and runs it again, with the information that
+ * it waited. Throws `Unavailable` if others were faster every time.
+ */
 export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) => T): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -159,6 +165,7 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
   });
 }
 
+/** The number of ready addresses of an account. */
 export function ready(app: App, account: Account): number {
   return app.store.get(poolSize, { account_id: account.id })?.ready ?? 0;
 }

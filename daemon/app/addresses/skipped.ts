@@ -71,7 +71,10 @@ export function areSkippedWatched(app: App): boolean {
   return app.directory.accounts().every((account) => !app.chains.find(account.chainKey) || !isBehind(app, account));
 }
 
-/** Derives and watches the skipped addresses of an account, in short turns, until told to stop. Callers may overlap. */
+/**
+ * Derives and watches the skipped addresses of an account, a few milliseconds at a time, until told to stop. A restart
+ * continues; callers may overlap.
+ */
 export async function deriveSkipped(app: App, account: Account, stopped: () => boolean): Promise<void> {
   const chain = app.chains.find(account.chainKey);
   if (!chain) return;

@@ -13,7 +13,10 @@ import { settleInvoice } from '../invoices/settle.ts';
 
 type HeldSale = NonNullable<(typeof heldSales)['row']>;
 
-/** The unpaid sales whose first price has run out. An open page renews the price, so a later one holds no stock. */
+/**
+ * The sales whose first price has run out and that got nothing, or crumbs. An open page renews the price, so a later
+ * one holds no stock: anybody could keep a page open.
+ */
 function abandonedSales(app: App, reader: Reader, link_id: number): number[] {
   const now = app.now();
   const { quoteMinutes } = app.config.payments;

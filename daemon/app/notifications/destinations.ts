@@ -49,7 +49,10 @@ export class DestinationRefused extends Error {
   }
 }
 
-/** Ranges that are not public (IANA's registries, as ipaddr.js names them), and which the allow-list can permit. */
+/**
+ * The ranges that are not public (IANA's special-purpose registries, as ipaddr.js names them), with names for the
+ * operator, and whether the allow-list can permit them. Tunnelling forms contain another address and are never needed.
+ */
 type Closed = { name: string; canOpen: boolean };
 const CLOSED_RANGES: Readonly<Record<string, Closed>> = {
   loopback: { name: 'loopback', canOpen: true },
@@ -129,7 +132,10 @@ function isHere(ip: Ip, local: readonly LocalAddress[]): boolean {
   return local.some((row) => localIp(row)?.toString() === text);
 }
 
-/** Whether a public IPv6 address is a neighbour by this machine's prefixes; one shorter than a /48 proves nothing. */
+/**
+ * Whether a global IPv6 address has a prefix of this machine's own interfaces: neighbours that a home router shields
+ * although their addresses are public. A prefix shorter than a site's /48 proves nothing.
+ */
 function isNeighbour(ip: Ip, local: readonly LocalAddress[]): boolean {
   if (!isV6(ip)) return false;
   return local.some((row) => {
@@ -192,7 +198,10 @@ async function isNode(
   return false;
 }
 
-/** Checks a URL and every address of its host, and returns the addresses. Throws `DestinationRefused`. */
+/**
+ * Checks a destination now: its URL, and the addresses that may be connected to. Every address of the host must pass.
+ * The signal ends the search. Throws `DestinationRefused`.
+ */
 export async function checkDestination(
   text: string,
   policy: DestinationPolicy,
@@ -238,7 +247,10 @@ function checkAddress(
   throw new DestinationRefused(`the address is ${closed.name}${why}`);
 }
 
-/** Why no notification could ever go to a URL, by its text alone; null if nothing is wrong with that. */
+/**
+ * Why no notification could ever be sent to a URL with the present configuration, by the URL alone; null
+ * if nothing is wrong, or if a name server must be asked.
+ */
 export function refusalOf(text: string, policy: Pick<DestinationPolicy, 'allowHosts' | 'fromMerchant'>): string | null {
   let hint = '';
   try {

@@ -11,7 +11,10 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { queueInvoiceEvent, queueRefundEvent, queueWithdrawalEvent } from './shop-events.ts';
 
-/** To be called inside the transaction, after the rows were written. `payment`: where the caller has it. */
+/**
+ * To be called inside the transaction after the rows were written. `invoice`: the written row. `payment`: its payment,
+ * where the caller has it.
+ */
 export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceNews, payment?: PaymentRow): void {
   if (invoice.deleted_at !== null) return;
   queueInvoiceEvent(app, tx, invoice, type);

@@ -47,7 +47,10 @@ export const sendsReceipts = ({ config: { payments, alerts } }: Pick<App, 'confi
 
 export type ReceiptState = 'offered' | 'asked' | 'over';
 
-/** Whether a receipt can be asked for; null: none is ever sent. `asked`: one is on its way or was taken. */
+/**
+ * Whether a receipt of an invoice can be asked for; null: none is ever sent. `asked`: one is on its way or was taken,
+ * and a further one may be asked for later.
+ */
 export function receiptState(app: App, reader: Reader, invoice: InvoiceRow): ReceiptState | null {
   if (!sendsReceipts(app) || invoice.status !== 'paid') return null;
   const payment = reader.get(paymentOf, { invoice_id: invoice.id });

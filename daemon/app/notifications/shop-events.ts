@@ -284,7 +284,10 @@ export function pauseEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   return endpointOf(tx, id);
 }
 
-/** An event about nothing, not stored, to try an endpoint. Throws `Rejected('endpoint.quarantine')`. */
+/**
+ * An event about nothing, for an operator who tries an endpoint; no endpoint asks for its type. It is not stored.
+ * Throws `Rejected('endpoint.quarantine')`: during the quarantine nothing is sent.
+ */
 export function testEvent(app: App, { id, business_id }: EndpointRow): Pick<Delivery, 'uuid' | 'body'> {
   if (isQuarantined(app.store)) {
     throw new Rejected('endpoint.quarantine', 'A restored service sends nothing until the restore is confirmed');

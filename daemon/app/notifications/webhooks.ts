@@ -30,7 +30,10 @@ import type { App } from '../app.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
 import { madeByAnybody } from '../shops/clients.ts';
 
-/** `shop`: requested by a shop's server. `public`: by browsers and the sandbox, possibly by anybody. */
+/**
+ * `shop`: requested by a shop's server. `public`: requested by browsers and the sandbox, possibly by anybody. The lanes
+ * do not wait for each other.
+ */
 export const LANES = ['shop', 'public'] as const;
 export type Lane = (typeof LANES)[number];
 

@@ -17,7 +17,10 @@ import { addApiKey } from '../shops/keys.ts';
 
 type AddedBusiness = { id: number; keyId: number; key: string; client: ClientRow | null };
 
-/** Adds a business, its first key and perhaps a client ID, in one transaction. Throws `Rejected`. */
+/**
+ * Adds a business, its first key and, if wanted, a client ID, in one transaction. Throws `Rejected`, also for account
+ * keys from which no address can be derived (`business.accounts`).
+ */
 export async function openBusiness(
   app: App,
   wanted: NewBusiness,

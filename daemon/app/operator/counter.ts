@@ -42,6 +42,7 @@ export function makeByHand(app: App, tx: Tx, business: Business, sale: ByHand): 
   return createInvoice(app, business, { ...sale, ...rest, amount: scaled }, tx);
 }
 
+/** The coins of a business, and whether payers are offered them now. */
 export function coinsOf(app: App, business: Business): { asset: Asset; ready: boolean }[] {
   return business.enabled.map((asset) => {
     const chain = app.chains.find(`${business.network}:${asset.chain}`);

@@ -8,7 +8,10 @@ import type { App } from '../app.ts';
 import { invoiceNamed } from '../invoices/slugs.ts';
 import type { Business } from '../shops/directory.ts';
 
-/** A business by number, UUID, or name in any case. Throws `Rejected`: `business.not_found`, `business.ambiguous`. */
+/**
+ * A business by number, UUID, or name (case-insensitive). Throws `Rejected`: `business.not_found`, `business.ambiguous`
+ * if several have that name.
+ */
 export function findBusiness(app: App, ref: string): Business {
   const found = businessesMeant(app.directory.businesses(), ref);
   if (found.length > 1) {

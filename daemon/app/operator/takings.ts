@@ -1,4 +1,7 @@
-/** Takings by day and month. Deposits are summed in memory; later calls read only the latest days again. */
+/**
+ * Takings by day and month. Deposits are read once and summed in memory; later calls read only the latest days again,
+ * because old confirmed deposits do not change.
+ */
 
 import type { AssetId } from '../../domain/assets.ts';
 import { dayBounds, dayOf } from '../../domain/calendar.ts';

@@ -19,7 +19,11 @@ export function unlockSource({ wallet: { unlock: kind, passphraseFile } }: Confi
   return { kind: kind === 'prompt' && isRemembered(store) ? 'keychain' : kind };
 }
 
-/** Opens the wallet from the keychain, now and whenever needed. Throws `Rejected`; `Unavailable` without a keychain. */
+/**
+ * Opens the wallet from the keychain, now and whenever it is needed. Throws `Rejected`: `signer.unsupported`,
+ * `vault.missing`, `vault.corrupted`, `vault.passphrase`; `Unavailable` if the keychain is locked, missing, or holds no
+ * passphrase of this wallet.
+ */
 export async function useKeychain(app: App): Promise<void> {
   const { wallet } = app.config;
   if (wallet.signer !== null) {

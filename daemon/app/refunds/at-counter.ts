@@ -20,7 +20,10 @@ export function refundOfSale(app: App, reader: Reader, invoiceId: number): Refun
   return rows.find((row) => !PASSED.includes(refundLinkState(app, reader, row))) ?? null;
 }
 
-/** Asks for the refund of what is left of a sale, or returns one under way. Throws `Rejected('invoice.not_found')`. */
+/**
+ * Asks for the refund of all that is left of a sale. One that is under way is returned, so that asking twice asks once.
+ * Throws `Rejected('invoice.not_found')` for every other invoice, and as `makeInvoiceLink`.
+ */
 export function refundSale(app: App, tx: Tx, slug: string): RefundLinkRow {
   const sale = findSale(tx, slug);
   const former = refundOfSale(app, tx, sale.id);

@@ -54,7 +54,10 @@ export function possibleAssets(app: App, network: Network, chains: readonly Chai
 
 const PAST_TIMEOUT_MS = 60_000;
 
-/** Throws `Rejected` if a connected source lacks the past from a birthday on; one that is away is asked later. */
+/**
+ * Throws `Rejected` if a connected source of a network lacks the past from a wallet's birthday on (milliseconds since
+ * 1970). A source that does not answer now is asked later.
+ */
 export async function needPast(app: App, network: Network, birthday: number): Promise<void> {
   for (const chain of CHAINS) {
     const runtime = app.chains.find(chainKey(network, chain));

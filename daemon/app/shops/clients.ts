@@ -28,7 +28,10 @@ const SUFFIXES = { allowPrivateDomains: true };
 
 export type NewClient = { name: string; origins: readonly string[]; hosts: readonly string[] | undefined };
 
-/** Makes a client ID. `hosts`: default those of the origins. Without origins: any, in the sandbox alone. */
+/**
+ * Makes a public client ID. Only the sandbox's may have no origin; it then accepts any. Without `hosts`, those of the
+ * origins. Throws `Rejected`.
+ */
 export function addClient(
   app: App,
   tx: Tx,

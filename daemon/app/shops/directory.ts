@@ -1,4 +1,7 @@
-/** The businesses with all that each request needs of them, in memory; loaded again after every change. */
+/**
+ * The businesses with their assets, accounts and client IDs, in memory, because every request needs them and they
+ * change rarely. Loaded again after every commit that changes one of them.
+ */
 import { ASSETS, type Asset, type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
 import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';

@@ -25,7 +25,10 @@ export type FirstKeys = { apiKey: string; clientId: string };
 
 type Accounts = Partial<Record<ChainId, AccountKey>>;
 
-/** Creates the sandbox business in one transaction. Null if its keys were shown. `accounts` is slow. */
+/**
+ * Creates the sandbox business of a new data directory in one transaction. Null if its keys were shown already.
+ * Deriving the accounts takes a tenth of a start, so that `accounts` is called only for a new data directory.
+ */
 export async function firstStart(app: App, accounts: () => Accounts): Promise<FirstKeys | null> {
   const isFresh = app.directory.businesses().length === 0;
   const unseen = app.store.get(settingOf, { key: UNSEEN });

@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 import { moved } from './ledger.ts';
 
-/** Receipts of a business from outside: neither its own change nor what moved between its addresses. */
+/**
+ * Receipts of a business from outside. Change of transactions that spent its coins and money that moved between its
+ * addresses are excluded, whether they still exist or not.
+ */
 export const receiptsBelow = statement((p: { business_id: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')

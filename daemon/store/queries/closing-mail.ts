@@ -5,7 +5,10 @@ export const closingMailOf = find('closing_mail', 'closing_id');
 
 export const saveClosingMail = insert('closing_mail', columnsBut('closing_mail'), ['closing_id']);
 
-/** Those to be sent, and those that were begun; also those that a clock put off beyond `putOffUntil`. */
+/**
+ * Those that are to be sent, and those whose sending was begun; the first one first. Also those that a clock that was
+ * ahead has put off beyond `putOffUntil`.
+ */
 export const dueClosingMails = statement((p: { now: number; putOffUntil: number; limit: number }) =>
   sqlite
     .selectFrom('closing_mail')

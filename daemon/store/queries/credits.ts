@@ -162,6 +162,7 @@ export const creditUnderWay = matching(
 /** A page, by id, of the credits of a chain that further blocks can change. */
 export const unsettledCredits = page('credit', ['chain_key'], { settled: false, gone: false });
 
+/** A page, by id, of the credits that are in no block. */
 export const unconfirmedCredits = page('credit', ['chain_key'], { block_hash: null, gone: false });
 
 /** A page, by id, of the credits without a value in dollars. */
@@ -178,6 +179,7 @@ export const unvaluedCredits = statement((p: { chain_key: string; after: number;
     .limit(p.limit),
 );
 
+/** A page, by id, of the credits in a block. */
 export const creditsInBlock = page('credit', ['block_hash']);
 
 /** A page, by id, of the coins of ours that a block spends. */
@@ -255,7 +257,10 @@ export const balancesOfAccount = find('balance', 'account_id');
 
 export const setBalance = insert('balance', columnsBut('balance'), ['account_id', 'asset']);
 
-/** Files a deposit once; one that its invoice had counted is decided about once more. */
+/**
+ * Files a deposit. One that was counted for its invoice, and now is locked or turns out to be too much for it, is
+ * decided about once more; any other is filed once.
+ */
 export const insertInboxItem = statement(
   (p: {
     credit_id: number;

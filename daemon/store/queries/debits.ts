@@ -42,6 +42,7 @@ export const updateDebit = update(
 
 export const deleteDebit = remove('debit', 'id');
 
+/** A page, by id, of the reported debits in a block. */
 export const reportedDebitsInBlock = page('debit', ['block_hash'], { target_id: SOME });
 
 /** The debits that an account chain reports, in the order in which they were stored. */
@@ -56,6 +57,7 @@ export const reportedDebitsAbove = statement((p: { chain_key: string; id: number
     .limit(p.limit),
 );
 
+/** A page, by id, of the reported debits that are in no block. */
 export const reportedDebitsUnconfirmed = page('debit', ['chain_key'], { target_id: SOME, block_hash: null });
 
 /** The amount that left an address of an account chain in blocks. */

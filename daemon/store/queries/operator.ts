@@ -10,7 +10,10 @@ type DecidedStatus = Exclude<InvoiceStatus, 'unpaid'>;
 
 export const newestInvoiceId = last('invoice', [], {}, ['id']);
 
-/** Invoices from one id up to below another, newest first; business, status and order if not null. */
+/**
+ * Invoices with ids from one up to below another, newest first. Filters by business, status and order if these are not
+ * null. Invoices are never removed, so the two ids bound the number of rows.
+ */
 export const invoicesBetween = statement(
   (p: {
     from: number;

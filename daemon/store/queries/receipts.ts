@@ -28,6 +28,7 @@ export const forgetReceipts = statement((p: { before: number }) =>
 
 export const addRequest = insert('receipt_request', columnsBut('receipt_request', 'id'));
 
+/** The requests of a business since a time, up to a limit. */
 export const requestsOfBusiness = statement((p: { business_id: number; since: number; limit: number }) =>
   sqlite
     .selectFrom('receipt_request')
@@ -37,6 +38,7 @@ export const requestsOfBusiness = statement((p: { business_id: number; since: nu
     .limit(p.limit),
 );
 
+/** The requests for an address since a time, up to a limit. */
 export const requestsOfAddress = statement((p: { address: string; since: number; limit: number }) =>
   sqlite
     .selectFrom('receipt_request')

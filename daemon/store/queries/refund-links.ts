@@ -59,8 +59,10 @@ export const refundLinkOfDeposit = statement((p: { inbox_id: number; now: number
   waiting(p.now).where('inbox_id', '=', p.inbox_id).orderBy('id', 'desc').limit(sql.lit(1)),
 );
 
+/** The newest links of an invoice, whatever became of them. */
 export const refundLinksOfInvoice = newest('refund_link', ['invoice_id']);
 
+/** The newest links of an item of the inbox. */
 export const refundLinksOfDeposit = newest('refund_link', ['inbox_id']);
 
 export const refundLinksBefore = below('refund_link');

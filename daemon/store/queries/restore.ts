@@ -30,7 +30,10 @@ export const keepPaying = statement((p: { version_id: number }) =>
     ),
 );
 
-/** Every unsigned withdrawal waits for the operator, without a deadline: it may have been paid after the backup. */
+/**
+ * Makes every unsigned withdrawal wait for the operator, because it may have been paid after the backup. It has no
+ * deadline, because a withdrawal that may have been paid has not failed.
+ */
 export const doubtUnsigned = statement((p: { problem: Message; now: number }) =>
   sqlite
     .updateTable('withdrawal')

@@ -57,7 +57,10 @@ export const lastWaiting = statement((p: { endpoint_id: number; subject: string 
     .limit(sql.lit(1)),
 );
 
-/** Puts off the later deliveries of a subject, which wait for this one, so that they are not looked at before. */
+/**
+ * Puts off the later deliveries of a subject, which wait for this one, to its time. With an endpoint that takes nothing
+ * for a day, they would otherwise be looked at whenever something is due.
+ */
 export const putOffBehind = statement((p: { id: number; endpoint_id: number; subject: string; due_at: number }) =>
   sqlite
     .updateTable('event_delivery')
@@ -103,6 +106,7 @@ export const updateDelivery = update(
   'id',
 );
 
+/** The log of deliveries, newest first. */
 export const deliveriesBelow = statement((p: { id: number; limit: number }) =>
   sqlite
     .selectFrom('event_delivery')
@@ -114,6 +118,7 @@ export const deliveriesBelow = statement((p: { id: number; limit: number }) =>
     .limit(p.limit),
 );
 
+/** The oldest events that were created before a time. */
 export const oldEvents = statement((p: { before: number; limit: number }) =>
   sqlite.selectFrom('shop_event').select('id').where('created_at', '<', p.before).orderBy('created_at').limit(p.limit),
 );

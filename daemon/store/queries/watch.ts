@@ -94,4 +94,5 @@ export const scriptsUsedLately = statement((p: { chain_key: string; limit: numbe
     .limit(p.limit),
 );
 
+/** All scripts of a chain, in pages by id. */
 export const scriptsAbove = page('target', ['chain_key'], {}, ['id', 'script']);

@@ -148,6 +148,7 @@ export const refundedOf = oldest('withdrawal', ['invoice_id'], { state: 'complet
   'chain_key',
 ]);
 
+/** The newest refunds of an invoice, in any state. */
 export const newestRefundsOf = newest('withdrawal', ['invoice_id']);
 
 /** Withdrawals that reserve a balance of an account, in any asset: open ones without a transaction. */
@@ -237,7 +238,10 @@ const payees = (p: Alike) =>
     .where('lookalike_key', '=', p.lookalike_key)
     .limit(p.limit);
 
-/** By address, the completed withdrawals to similar addresses that the operator approved; no others hide these. */
+/**
+ * By address, a business's withdrawals to similar addresses that the operator approved and the chain completed. They
+ * are asked for by themselves, so that no number of others hides them.
+ */
 export const approvedPayees = statement((p: Alike) =>
   payees(p).where('approved_by', '=', word('operator')).where('state', '=', word('completed')).groupBy('address'),
 );
@@ -405,6 +409,7 @@ export const payoutsOf = statement((p: { version_id: number }) =>
   sqlite.selectFrom('spend_payout').selectAll().where('version_id', '=', p.version_id).orderBy('withdrawal_id'),
 );
 
+/** The withdrawals that a version pays. */
 export const paidBy = statement((p: { version_id: number }) =>
   sqlite
     .selectFrom('spend_payout')

@@ -25,7 +25,10 @@ const WHY = {
 } as const;
 const isKnown = (code: string): code is keyof typeof WHY => Object.hasOwn(WHY, code);
 
-/** Why a message was not taken. `isFinal`: refused for good. `isMaybe`: one with a file may have been taken. */
+/**
+ * Why a message was not taken. `isFinal`: the server refused the sender or a recipient for good. `isMaybe`: a message
+ * with a file had begun to go out, and the server gave no answer, so it may have been taken.
+ */
 export class NotTaken extends Error {
   readonly why: Words;
   readonly isFinal: boolean;

@@ -1,4 +1,7 @@
-/** Sends alerts on each configured channel by itself, again at growing intervals. Others tell of its failure. */
+/**
+ * Sends alerts on the configured channels, each independently, so that one that hangs does not delay the others. A
+ * failed message is sent again at growing intervals. A channel's failure is an alert that the others send.
+ */
 
 import { hostname } from 'node:os';
 import { end, raise } from '../../app/alerts.ts';
