@@ -123,7 +123,10 @@ function textLine(line: string): string {
   return `${at} ${String(level).toUpperCase().padEnd(5)}${message}${rest.join('')}${trace.join('')}\n`;
 }
 
-/** Makes a log, called as pino is. If the stream cannot be written, lines are lost but the program continues. */
+/**
+ * Makes a log. Fields are passed as with pino: `log.info({ height }, 'synced')`, `log.error({ err }, 'sync failed')`.
+ * If the stream cannot be written, lines are lost but the program continues.
+ */
 export function createLog(options: LogOptions): Log {
   const stream = options.stream ?? quietStderr();
   const text = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);

@@ -28,7 +28,10 @@ export function configFile({ env }: Io, options: ConfigOptions): string | undefi
 
 type SettingLines = Result<'settings.show'>['settings'];
 
-/** The running service's settings, which may differ from this command's; null: none runs, or it does not answer. */
+/**
+ * The settings of the running service, which may have another environment and other flags than this command; null: none
+ * runs, or it does not answer this user.
+ */
 async function runningSettings(session: Session): Promise<SettingLines | null> {
   try {
     return (await session.call('settings.show', {})).settings;

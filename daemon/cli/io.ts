@@ -48,7 +48,10 @@ export const usage = (message: string): Failure => new Failure(message, EXIT.usa
 /** Ends a command with `EXIT.failed` when its own output says what is wrong, or nobody reads it any more. */
 export class FaultShown extends Error {}
 
-/** Writes a part of a long result, and resolves once it was taken over. Rejects if the reader went away. */
+/**
+ * Writes a part of a long result, and resolves once it was taken over: so no more of the result is in memory than the
+ * reader has asked for. Rejects if the reader went away, or the output takes no more.
+ */
 export function written({ stdout }: Pick<Io, 'stdout'>, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.write(text, (error) => (error ? reject(lost(stdout.errored ?? error)) : resolve()));

@@ -1,4 +1,7 @@
-/** The limits that the wallet holds, by its own journal: a service that was taken over would name others. */
+/**
+ * The limits that the wallet holds, on the command line: shown by its own journal, and ended without the service's
+ * help. The service may be taken over by then, and would name others, or none.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';

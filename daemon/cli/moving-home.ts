@@ -23,7 +23,10 @@ type Destination = { business: Business; crypto: string; chain: ChainId; key: Ac
 const OWN_MONEY = 'own-money';
 const PAGE = 200;
 
-/** The steps of a move as a computer at home sees them. Throws `Failure` with `EXIT.foreign` for a foreign address. */
+/**
+ * The steps of a move as a computer at home sees them. Throws `Failure` with `EXIT.foreign` while signing is stopped,
+ * and for an address that is not of its keys.
+ */
 export async function stepsAtHome(session: Session, server: string): Promise<Step[]> {
   await failIfStopped(session);
   const [{ withServer }, { version }] = await Promise.all([import('../home/call.ts'), import('./version.ts')]);
@@ -89,7 +92,10 @@ async function destinationsOf(call: Call, { dataDir, walletFolder }: Session): P
   );
 }
 
-/** An address for the old money: of an invoice that is canceled, so that the money is none of its takings. */
+/**
+ * An address for the old money: that of the newest invoice for it, which is canceled, so that the money is none of its
+ * takings.
+ */
 async function addressStep(call: Call, to: Destination, run: (command: string) => NextCommand): Promise<Step> {
   const { business, crypto } = to;
   const wanted = { business: `${business.id}`, order_id: OWN_MONEY, limit: PAGE };

@@ -70,7 +70,10 @@ export class Session {
     return localKeyholder(this.walletPlace, this.call);
   }
 
-  /** Works in the wallet's folder as its user if root runs the command: no link leads root further than that. */
+  /**
+   * Works in the wallet's folder, as its user if root runs the command: the service or its separate signer could not
+   * read root's files, and a link that its user put there leads root no further than that user may go.
+   */
   asOwner<T>(work: () => Promise<T>): Promise<T> {
     return this.#as(this.signerSocket === null ? this.dataDir : this.walletFolder, work);
   }

@@ -55,7 +55,10 @@ async function run(
   await service.close();
 }
 
-/** Grants limits to the signer directly: a compromised daemon could withhold a reduction. Repeating has no effect. */
+/**
+ * Grants limits to the signer service directly, before the daemon is told, because a compromised daemon could withhold
+ * a reduction of limits. Repeated grants have no effect.
+ */
 export async function grantDirectly(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
   const { dataDir, signerSocket, walletFolder: folder } = session;
   if (signed.length === 0 || signerSocket === null) return;

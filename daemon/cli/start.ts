@@ -74,7 +74,10 @@ async function stopInTime(session: Session, daemon: Daemon): Promise<never> {
   process.exit(0);
 }
 
-/** The first signal asks for a clean stop; a later one, but for a repeated keystroke, ends the process at once. */
+/**
+ * The first signal asks for a clean stop; a later one that is no repeat of the same keystroke ends the process at once.
+ * Returns a function that removes the handlers.
+ */
 function onStop(stop: () => void): () => void {
   let firstAt: number | null = null;
   const onSignal = (): void => {

@@ -16,7 +16,9 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** A table with a heading. A title with '>' aligns its column to the right. Without rows, returns `none`. */
+/**
+ * A table with a heading. A title that begins with '>' aligns its column to the right. Without rows, returns `none`.
+ */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[], none: string): string {
   if (rows.length === 0) return `${none}\n`;
   const right = titles.map((title) => title.startsWith('>'));

@@ -38,6 +38,7 @@ async function listWebhooks(session: Session, options: PageOptions) {
   );
 }
 
+/** The result of the last attempt at a notification. */
 export function outcome({ state, attempts }: Webhook): string {
   const last = attempts.at(-1);
   if (!last) return state;

@@ -8,7 +8,10 @@ export const SERVICE_ENVIRONMENT = '/etc/countinghouse/environment';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A user's data directory: XDG's on Unix, the system's on macOS and Windows, or COUNTINGHOUSE_DATA_DIR. */
+/**
+ * A user's data directory: XDG's on Linux and other Unix systems, the system's own place on macOS and Windows.
+ * COUNTINGHOUSE_DATA_DIR overrides it. Throws if the user has no home directory.
+ */
 export function defaultDataDir(env: Environment, platform: NodeJS.Platform): string {
   if (env.COUNTINGHOUSE_DATA_DIR) return env.COUNTINGHOUSE_DATA_DIR;
   const { join, isAbsolute } = platform === 'win32' ? win32 : posix;

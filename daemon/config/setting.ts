@@ -129,7 +129,10 @@ export function percent(max: number, fallback: number): Setting<Percent> {
   });
 }
 
-/** A positive decimal with at most 8 decimals. Only as a string: a TOML float has already lost digits. */
+/**
+ * A positive decimal with at most 8 decimals, without trailing zeros. Takes only strings, because a TOML float has
+ * already lost digits.
+ */
 export function price(what: string, example: string): Setting<string | null> {
   const schema = () =>
     z.unknown().transform((value, context): string => {
@@ -190,6 +193,7 @@ export function secretUrl(takes: string, { login = false, path = /^/ }: UrlRules
 
 const HIDDEN_TEXT = (value: string | null): string => (value === null ? 'null' : '"***"');
 
+/** A text that is shown to nobody. */
 export function secretText(takes: string): Setting<string | null> {
   const schema = () => text().regex(/^[\x21-\x7e]+$/);
   return new Setting<string | null>({ schema, takes, fallback: null, show: HIDDEN_TEXT, secret: true });
@@ -268,7 +272,10 @@ export function quietHours(): Setting<DailySpan | null> {
 
 const isSocket = (url: URL): boolean => url.protocol === 'ws:' || url.protocol === 'wss:';
 
-/** A list of http(s) URLs, with or without logins. `withSockets`: WebSockets may stand beside them. */
+/**
+ * A list of http(s) URLs, with or without logins or keys. `withSockets`: WebSockets may stand beside them, which alone
+ * would not do.
+ */
 export function secretUrls(takes: string, withSockets = false): Setting<readonly string[]> {
   const url = () =>
     text().refine((value) => {

@@ -9,7 +9,10 @@ function hostPort(url: string): string {
   return `${hostname.toLowerCase()}:${port || DEFAULT_PORTS[protocol]}`;
 }
 
-/** Every configured node and proxy as "host:port", each once. Notifications are never sent to them. */
+/**
+ * Every configured node and proxy as "host:port" (IPv6 in brackets, names in lower case), each once. Notifications are
+ * never sent to them.
+ */
 export function configuredHosts(config: Config): string[] {
   const { webhook, electrum, monero } = config;
   const urls = [webhook, electrum, monero].map(({ socksProxy }) => socksProxy).filter((url) => url !== null);

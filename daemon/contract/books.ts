@@ -57,7 +57,10 @@ const Flows = z.object({
 export const BOOKS = {
   /** Reconciles one chain (`mainnet:BTC`), or all connected ones. A node may take minutes. */
   'ledger.prove': changes(z.strictObject({ chain: Text.optional() }), z.object({ chains: z.array(Proved) })),
-  /** Takes over the balances of an account chain where two operators agree against the books. It moves no money. */
+  /**
+   * Takes the balances of an account chain over where the books differ from it and two operators agree, and proves it
+   * again. It moves no money.
+   */
   'ledger.adopt': changes(z.strictObject({ chain: Text }), z.object({ chains: z.array(Proved) })),
   /**
    * The statement of a month of the business's calendar, decimals. `coins`: whole coins; opening + takings + received - refunds - withdrawals -

@@ -146,7 +146,9 @@ export const GAS = {
       needs: Missing,
     }),
   ),
-  /** Begins a plan in place of an earlier one. The grant's `feeMax` and `until` are its own. `price_max`: gwei. */
+  /**
+   * Begins a plan, which replaces an earlier one. The grant's `feeMax` and `until` are the plan's. `price_max`: gwei.
+   */
   'gas.collect': changes(
     DeskRef.extend({
       min_usd: PositiveDecimal.default(DEFAULT_MIN_USD),

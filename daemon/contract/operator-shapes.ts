@@ -1,4 +1,7 @@
-/** Shapes of the operator API: decimals in whole coins or currency units, ISO 8601 in UTC, `null` for absent. */
+/**
+ * Shapes of the operator API. Amounts are decimals in whole coins or currency units, times are ISO 8601 in UTC, `null`
+ * means absent. Only a new API key is secret.
+ */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCRIPT_FORMS } from '../domain/chain.ts';
@@ -146,7 +149,10 @@ export const ClientShape = z.object({
   revoked_at: Instant.nullable(),
 });
 
-/** The cost of collecting it, in US dollars and percent (999: or more). Null: needs none, or no price is known. */
+/**
+ * The present cost of collecting it into the tank, in US dollars and in percent of its worth (999: or more). `dear`:
+ * a larger share than `[evm] dear_percent`. Null: it needs no collecting, or no price is known.
+ */
 const SweepCostShape = z.object({ cost_usd: Decimal, percent: z.int(), dear: z.boolean() });
 
 export const InvoiceShape = z.object({

@@ -1,4 +1,7 @@
-/** Proves that a daemon wrote `operator.json`, by its token: a killed daemon's port may be another program's now. */
+/**
+ * The proof that a daemon wrote `operator.json`: it knows the token in that file. Callers ask for it first, because the
+ * file of a killed daemon may name a port that another program uses now.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { OPERATOR_PATH, type OperatorFile } from './operator.ts';
 

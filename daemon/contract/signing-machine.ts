@@ -181,7 +181,10 @@ export const Alarm = z.object({
 export type Alarm = z.infer<typeof Alarm>;
 
 export const SIGNING_MACHINE = {
-  /** The addresses in the order in which they were given out. Numbers begin with 1, without gaps. `last`: 0 if none. */
+  /**
+   * The addresses in the order in which they were given out, from a number on. The numbers begin with 1 and have no
+   * gaps. `last`: the newest one; 0: there is none.
+   */
   'address.given': reads(
     z.strictObject({ from: Id.default(1), limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
     z.object({

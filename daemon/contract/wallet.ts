@@ -88,7 +88,10 @@ export const WALLET = {
       next: Id.nullable(),
     }),
   ),
-  /** `on`: opens the wallet from the keychain now and whenever needed, or is refused. Off: locks what this opened. */
+  /**
+   * `on`: opens the wallet from the keychain of the service's user, now and whenever it is needed; refused unless that
+   * works. Off: locks it, if it was opened so by this method.
+   */
   'wallet.keychain': changes(z.strictObject({ on: z.boolean() }), z.object({ wallet: WalletShape }), {
     scope: 'machine',
   }),
@@ -98,7 +101,10 @@ export const WALLET = {
     scope: 'browser',
     approves: byPassphrase,
   }),
-  /** Invalidates every earlier approval and limit, by `next` and `mac` of the operator. The wallet must be unlocked. */
+  /**
+   * Invalidates every earlier approval and limit. `next` and `mac`: made by the operator's client with the passphrase.
+   * The wallet must be unlocked.
+   */
   'wallet.revoke': changes(
     z.strictObject({ next: z.string().regex(/^[0-9a-f]{32}$/), mac: z.string().regex(/^[0-9a-f]{64}$/) }),
     z.object({ wallet: WalletShape }),

@@ -259,7 +259,10 @@ export const WITHDRAWALS = {
       /** In the address book. */
       label: z.string().nullable(),
       since: Instant.nullable(),
-      /** The completed payments that the operator approved to this address, or to one of the same label. */
+      /**
+       * The completed payments to this recipient that the operator approved: to this address, or to one that has the
+       * same label in the address book.
+       */
       paid: z.int().min(0),
       /** The newest of them. */
       last: z.object({ address: z.string(), at: Instant }).nullable(),

@@ -39,7 +39,10 @@ export async function readAlarm(folder: string): Promise<Alarm | null> {
 /** A server, as this computer joined it. */
 type Place = Pick<Server, 'service' | 'joined'>;
 
-/** Raises the alarm, or adds to it. Returns what is new of this server: neither in the alarm nor looked at before. */
+/**
+ * Raises the alarm, or adds to it. `server`: that showed them. Returns those that are new: of this server neither in
+ * the alarm nor looked at before.
+ */
 export const raiseAlarm = async (folder: string, found: readonly Foreign[], server: Place): Promise<Foreign[]> =>
   found.length === 0 ? [] : alone(folder, () => add(folder, found, server));
 
@@ -63,7 +66,10 @@ async function add(folder: string, found: readonly Foreign[], server: Place): Pr
   return fresh;
 }
 
-/** Whether an alarm is about this server. Addresses that an earlier release cut off may be of any. */
+/**
+ * Whether an alarm is about this server, and not only about one whose place it has taken. Those beyond the kept ones of
+ * an earlier release may be of any.
+ */
 export const isOf = ({ seen, more, of }: Alarm, server: Place): boolean =>
   (of?.includes(server.service) ?? more > 0) || seen.some((one) => isBy(one, server));
 
@@ -77,7 +83,11 @@ type Looked = { shown: number; now: string };
 /** How many foreign addresses an alarm is about. */
 export const countIn = ({ seen, more }: Alarm): number => seen.length + more;
 
-/** The operator has looked, and signs for this folder's server again. Throws `vault.*`, `signer.foreign_address`. */
+/**
+ * The operator has looked, and signs for the server again. `folder`: of the server. Throws `Rejected`:
+ * `vault.passphrase` for another passphrase, `vault.missing`, `vault.corrupted`, `signer.foreign_address` if more were
+ * seen since.
+ */
 export async function signAgain(folder: string, passphrase: string, looked: Looked): Promise<void> {
   await wordsOf(walletFolderIn(folder), passphrase);
   await endAlarm(folder, looked);

@@ -20,7 +20,10 @@ type Place = { server: string; folder: string };
 const asked = <T>({ folder }: Place, use: (signer: Signer) => Promise<T>): Promise<T> =>
   withSignerService({ dataDir: folder, folder: walletFolderIn(folder) }, signingSocket(folder), use);
 
-/** Opens the wallet, now and from the keychain. Throws `vault.passphrase`, `signer.locked`, `Unavailable`. */
+/**
+ * Opens the wallet, and has the keychain open it from now on. Throws `Rejected`: `vault.missing`, `vault.passphrase`,
+ * `signer.locked` while no process signs; `Unavailable` without a keychain.
+ */
 export async function remember(place: Place, passphrase: string): Promise<void> {
   const { server, folder } = place;
   const work = async (signer: Signer): Promise<void> => {

@@ -24,7 +24,10 @@ export const invoicesOf = ({ seen }: Alarm): string[] => [
   ...new Set(seen.flatMap(({ invoice }) => (invoice === null ? [] : [invoice]))),
 ];
 
-/** Transactions signed here since an alarm began, and in the day before. Null: its beginning or the record is unknown. */
+/**
+ * Counts the transactions that were signed here since an alarm began, and in the day before, by the record in the
+ * wallet's folder. Null: it is not known when the alarm began, or the record cannot be read.
+ */
 export async function signedAround(folder: string, { seen }: Alarm): Promise<AlarmMoney['signed']> {
   const began = Math.min(...seen.map(({ at }) => Date.parse(at)));
   if (!Number.isFinite(began)) return null;

@@ -29,7 +29,10 @@ export type PageText = {
   isCrowded: boolean;
 };
 
-/** The parts of a page's HTML without free texts, which strangers may write. The work grows with its length alone. */
+/**
+ * The parts of a page's HTML. Free texts, such as the order's description, are not looked at: strangers may write them.
+ * The work grows with the length of the page alone, whatever it holds.
+ */
 export function readPage(html: string): PageText {
   const addresses = few(parts(html, ADDRESS_PART, '</p>').map(shownIn));
   const tags = html.replace(NO_TAG, '>');
@@ -77,7 +80,10 @@ const CONTRACTS: ReadonlySet<string> = new Set(ASSETS.flatMap(({ contract }) => 
 
 export const isAmount = (text: string): boolean => AMOUNT.test(text);
 
-/** The address that a wallet link pays, with the chain's prefix. Null: no payment page has such a link. */
+/**
+ * The address that a link to a wallet pays, with the chain's own prefix if it has one. Null: it is none of the links
+ * that payment pages have, so a wallet may pay somebody else.
+ */
 export function addressIn(link: string): string | null {
   for (const form of LINKS) {
     const address = form.exec(link)?.[1];

@@ -119,7 +119,10 @@ export function proxyOf(typed: string): string {
   throw new Rejected('signer.proxy', `${typed} is no SOCKS5 proxy without a login, such as socks5h://127.0.0.1:9050`);
 }
 
-/** Throws `Rejected('signer.proxy')` for an onion service without a proxy: name servers would be asked for it. */
+/**
+ * Throws `Rejected('signer.proxy')` for an onion service without a proxy, because name servers would be asked about it.
+ * They would learn that this computer uses it, and cannot answer.
+ */
 export function needProxy({ url, proxy }: Pick<Server, 'url' | 'proxy'>): void {
   if (proxy !== undefined || !isOnionHost(new URL(url).host)) return;
   const text = `${url} is an onion service, which is reached through Tor alone: start Tor, and join with its proxy, --proxy socks5h://127.0.0.1:9050 (Tor Browser: 9150)`;

@@ -1,4 +1,7 @@
-/** The API description, OpenAPI 3.1, made from the schemas that validate requests, and from `answers.ts`. */
+/**
+ * The API description, OpenAPI 3.1. Request bodies are made from the schemas that validate them, and answers from
+ * `answers.ts`; the tests compare them with real answers.
+ */
 import { z } from 'zod';
 import type { App } from '../app/app.ts';
 import { RECEIPT_STATUSES } from '../app/books/lists.ts';

@@ -35,7 +35,10 @@ export class Places {
     return this.#taken;
   }
 
-  /** Takes a place, and returns what gives it back; null without one. `leave`: called if it has to go to another. */
+  /**
+   * Takes a place and returns the function that gives it back; null if there is none for this address. `leave`: called
+   * once if the place has to go to another.
+   */
   take(address: string, leave: () => void): (() => void) | null {
     const { total, shares } = this.#options;
     const networks = networksOf(address);

@@ -13,7 +13,10 @@ export const MERCHANT_API = '/api/v1/merchant';
 /** A request whose body was read. */
 export type RequestParts = { method?: string | undefined; headers: IncomingHttpHeaders; body?: unknown };
 
-/** A request as `once` stores it. `operation`: the canonical path with the record's id, however it was spelled. */
+/**
+ * A request in the form in which `once` stores it. `operation` is the canonical path with the record's own id, so that
+ * two spellings of one request are equal.
+ */
 export function idempotent(
   business: Business,
   { method, headers, body }: RequestParts,
@@ -34,7 +37,10 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwar
 const isLoopback = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 
-/** Whether a request's host is loopback: a tunnel's requests come from loopback, too, and only the host tells. */
+/**
+ * Whether the host of a request, without its port, is loopback. An onion service or a tunnel forwards bytes unchanged,
+ * so that its requests come from loopback; only the host distinguishes them.
+ */
 function namesLoopback(host: string): boolean {
   const name = host.replace(/:\d{1,5}$/, '').replace(/^\[|\]$/g, '');
   return name === 'localhost' || name.endsWith('.localhost') || isLoopback(name);
@@ -49,7 +55,10 @@ export function isLocal({ headers, socket }: Where): boolean {
   return namesLoopback(headers.host ?? '');
 }
 
-/** Whether the sandbox's tools are available: they are for the developer on this machine, not for strangers. */
+/**
+ * Whether the sandbox's tools (example shop, page buttons, any origin, any URL) are available to this request. They are
+ * for the developer on this machine, not for strangers.
+ */
 export function mayPlay(app: App, business: Pick<Business, 'network'>, request: Where): boolean {
   return business.network === 'sandbox' && (app.config.sandbox.public || isLocal(request));
 }

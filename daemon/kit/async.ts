@@ -104,7 +104,10 @@ export async function inParallel<T>(
   if (failed) throw failure;
 }
 
-/** Calls `work` every `everyMs`, never twice at once. Returns what ends it. Does not keep the process alive. */
+/**
+ * Calls `work` every `everyMs` milliseconds, but not before the earlier call has ended. `onError` gets what a call
+ * throws. Returns a function that ends it. The timer alone does not keep the process alive.
+ */
 export function repeatedly(everyMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => void {
   let running = false;
   const timer = setInterval(() => {

@@ -1,4 +1,7 @@
-/** The program's own files: each by itself in the sources; built, all in `dist/daemon`, with an entry per process. */
+/**
+ * The program's own files. From the sources it runs file by file; built, all its code is in one folder, `dist/daemon`:
+ * an entry for each process and thread, and what they share.
+ */
 import { dirname, join } from 'node:path';
 import { ENTRIES } from './entries.ts';
 

@@ -1,4 +1,7 @@
-/** Stops the daemon when its launcher ends, even by SIGKILL: then the IPC channel between them closes. */
+/**
+ * Stops the daemon when its launcher (or supervisor) ends. The launcher starts it with an IPC channel that carries no
+ * messages; the channel closes when the launcher ends, even by SIGKILL, on every platform.
+ */
 
 /**
  * Calls `stop` once when the parent process at the other end of the channel has ended. Does nothing without a channel,

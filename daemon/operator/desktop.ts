@@ -98,7 +98,10 @@ export type ServerState = {
   signs: boolean;
   /** The withdrawals that wait for an approval, as far as it was heard. */
   waiting: number;
-  /** The addresses compared so far; null: none. `wholeAt`: when the last whole look began; null: more is to come. */
+  /**
+   * The addresses that were compared so far, and when; null: none yet. `wholeAt`: when the last look began that reached
+   * the ends of its list and of its unpaid invoices; null: more is to be compared.
+   */
   audited: { addresses: number; pages: number; at: string; wholeAt: string | null } | null;
   /**
    * Why the addresses are not compared; null: they are. `held`: the server keeps addresses back. `ended`: no process looks. `late`: none has

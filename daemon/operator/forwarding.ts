@@ -1,4 +1,7 @@
-/** A grant of forwarding, made from the operator's terms alone: the typed address, and this program's decimals. */
+/**
+ * A grant of forwarding, made by the operator's own program from the operator's terms alone. It uses no statement of
+ * the service: the address is the one that was typed, and the decimals of the coins are this program's.
+ */
 import { type Asset, isToken, type Network, nativeAsset } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { gasOfDay, SHARE_DECIMALS } from '../domain/forwarding.ts';

@@ -1,4 +1,7 @@
-/** A grant of gas, made from the operator's limits alone, with this program's decimals of the coin. */
+/**
+ * A grant of gas, made by the operator's own program from the operator's limits alone. It uses no statement of the
+ * service: even the decimals of the coin are this program's.
+ */
 import { assetOf, type Network } from '../domain/assets.ts';
 import { type EvmChain, NATIVE_COIN } from '../domain/evm.ts';
 import { formatUnits } from '../domain/money.ts';

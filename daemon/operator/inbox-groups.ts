@@ -1,4 +1,7 @@
-/** Deposits of one transaction as one row of a list, because anybody can pay hundreds of addresses with one. */
+/**
+ * Deposits of one transaction as one row of a list: with a single transaction anybody can pay hundreds of addresses, or
+ * one address hundreds of times.
+ */
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';

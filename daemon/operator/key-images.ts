@@ -1,4 +1,7 @@
-/** Reads what a wallet exported with `export_key_images`, as a file or JSON, in parts that fit a call. */
+/**
+ * Reads what a wallet exported with `export_key_images`, and divides it into parts that a call has room for: the file
+ * of monero-wallet-cli and of Monero's GUI, or the answer of monero-wallet-rpc as JSON.
+ */
 import type { Call, Result } from '../contract/operator.ts';
 import { Rejected } from '../domain/errors.ts';
 import { IMAGES_MAX, type ImagesPart } from '../domain/key-images.ts';

@@ -67,7 +67,10 @@ export type Custody = {
   accounts(passphrase: string, network: Network, accountNo: number): Promise<DerivedAccounts>;
 };
 
-/** Seals to the key that the daemon names, which could be its own; but then it could alter this code as well. */
+/**
+ * Seals to the key that the daemon names. A compromised daemon could name its own key and read the passphrase; but it
+ * could also alter the code that runs here.
+ */
 export function sealedKeyholder(call: Call): Keyholder {
   const sealed = async (purpose: string, text: string) =>
     seal((await call('wallet.sealKey', {})).seal_key, purpose, text);
@@ -82,7 +85,10 @@ export function sealedKeyholder(call: Call): Keyholder {
   };
 }
 
-/** Words are sealed to a key of this process, which the daemon cannot read. See `sealedKeyholder` for its limit. */
+/**
+ * Words are sealed to a key of this process, so that the daemon, which carries them, cannot read them. The same limit
+ * holds as for passphrases: see `sealedKeyholder`.
+ */
 export function sealedCustody(call: Call): Custody {
   const ask = async (task: CustodyTask) => {
     const { seal_key } = await call('wallet.sealKey', {});

@@ -1,4 +1,7 @@
-/** Carries out what needs the passphrase on the wallet's machine: here, or sealed to a separate signer's socket. */
+/**
+ * Carries out what needs the passphrase on the machine of the wallet: MACs are made in this process from the vault's
+ * folder. With a separate signer service, everything is sealed to its socket, and nothing passes through the daemon.
+ */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

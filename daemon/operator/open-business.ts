@@ -18,7 +18,10 @@ export type MoneroImport = {
 /** Another business may take the account's number between its request and its use. */
 const RACES_MAX = 3;
 
-/** Derives the next account, and sends its public keys; not the first addresses of words that others may have used. */
+/**
+ * Derives the next account and sends its public keys. Of used words, or with a birthday or restore height, the first
+ * addresses are left out, because somebody may have them. Throws what `derive` and `business.add` throw.
+ */
 export async function openBusiness(
   call: Call,
   wanted: Params<'business.add'>,

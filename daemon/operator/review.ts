@@ -165,7 +165,10 @@ export class Review {
     return review;
   }
 
-  /** The approvals, with `authorize`'s MACs. Throws `Rejected`: `vault.*`, `review.differs` for foreign change. */
+  /**
+   * The approvals. `authorize` makes the MACs with the wallet's passphrase, and throws `Rejected`: `vault.missing`,
+   * `vault.corrupted`, `vault.passphrase`, and `review.differs` if the change output is not ours.
+   */
   async approvals(authorize: Authorize): Promise<Approval[]> {
     return (await this.signed(authorize)).approvals;
   }
@@ -218,7 +221,10 @@ export class Review {
   }
 }
 
-/** The payment of an intent that waits for a collection. The signer compares the transaction with the same intent. */
+/**
+ * The payment that an intent allows, where it can be planned only after a collection. The signer compares the
+ * transaction with the same intent.
+ */
 function bytesOfIntent({ address, units, feeMax }: Intent, reading: Reading): Bytes {
   const to = reading.destination(address);
   if (to === null || BigInt(units) <= 0n) throw differs('it names no recipient and amount');

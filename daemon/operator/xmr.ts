@@ -1,4 +1,7 @@
-/** Reads a Monero request, whose transaction has no bytes before its signatures: its statement replaces them. */
+/**
+ * Reads a request to sign a Monero transaction. Such a transaction has no bytes before its signatures. A statement of
+ * its inputs, outputs and fee replaces them, and the signer signs nothing else.
+ */
 import type { Network } from '../domain/assets.ts';
 import { readStatement } from '../monero/statement.ts';
 import { moneroFeeLimit } from '../wallet/signer/limits.ts';

@@ -85,7 +85,10 @@ function wayOf(offer: OpenOffer, locale: Locale): Part {
   return network === null || time === null ? (network ?? time) : html`${network} · ${time}`;
 }
 
-/** Another coin, behind a line that opens; without scripts it leads to a page that does not reload. */
+/**
+ * Another coin instead of the one that was chosen, behind a line that opens. The page behind it shows its price.
+ * Without scripts, the line leads to a page that does not reload, because reloading would close the list.
+ */
 export function changeForm({ root, slug, query, others, changing }: InvoicePage, { words }: Locale): Part {
   if (others.length === 0) return null;
   const rows = others.map((asset) => {

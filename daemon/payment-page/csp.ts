@@ -7,7 +7,10 @@ import type { InvoiceRow } from '../store/queries/invoices.ts';
 
 const NONCE_BYTES = 16;
 
-/** The origins that may frame the page: those of its client ID; any for a sandbox client without a list (`mayPlay`). */
+/**
+ * The origins that may frame the page: those of the client ID that made the invoice. A sandbox client without a list
+ * accepts any origin where the sandbox's tools are available (see `mayPlay`).
+ */
 export function frameAncestors(app: App, invoice: InvoiceRow, plays: boolean): string[] {
   const client = clientOf(app, app.store, invoice);
   if (!client) return [];

@@ -49,7 +49,10 @@ function digits(units: bigint, asset: Asset, locale: string): string {
 export const crypto = (units: bigint, asset: Asset, locale: string): string =>
   `${digits(units, asset, locale)} ${tickerOf(asset)}`;
 
-/** An amount to be copied into a wallet: a comma is only drawn over its point, which every wallet takes. */
+/**
+ * The digits of an amount that is to be copied into a wallet: a comma is drawn over the point, so that a copy has the
+ * point, which every wallet takes. Elsewhere "1,234" could be read as a thousand.
+ */
 export function copiedHtml(units: bigint, asset: Asset, locale: string): Html {
   const [whole, part] = formatUnits(units, asset).split('.') as [string, string?];
   if (part === undefined) return html`${whole}`;

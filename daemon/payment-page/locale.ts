@@ -38,7 +38,10 @@ function partsOf(tag: string): [language: string, region: string | undefined] {
   return [language, rest.find((part) => /^[a-z]{2}$/.test(part))?.toUpperCase()];
 }
 
-/** The payer's language: chosen on the page, else by the browser's list (RFC 9110, 12.5.4), else English. */
+/**
+ * The payer's language: the one chosen on the page, else the first available one of the browser's list (RFC 9110,
+ * 12.5.4), else English. Unreadable entries are skipped.
+ */
 export function localeFor(chosen: unknown, acceptLanguage: string | undefined): Locale {
   const wanted = tagsOf(acceptLanguage ?? '').map(partsOf);
   if (typeof chosen === 'string') {

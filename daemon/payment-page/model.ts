@@ -119,7 +119,10 @@ export type PageModel = InvoicePage | ProblemPage;
 /** True while there is something to copy or to scan: a page that reloads would take the selection away. */
 const isPayable = ({ state }: InvoicePage): boolean => state.is === 'waiting' || state.is === 'partial';
 
-/** Seconds until the page refreshes itself; null if nothing can change, or a choice or a selection would be lost. */
+/**
+ * Seconds until the page refreshes itself without scripts; null if nothing can change, or if a choice or a selection
+ * would be lost.
+ */
 export function refreshSeconds(model: InvoicePage): number | null {
   const { state, sandbox, changing, watching } = model;
   const changes = isPayable(model) ? watching : state.is === 'detected' || state.is === 'withheld';
@@ -127,7 +130,10 @@ export function refreshSeconds(model: InvoicePage): number | null {
   return sandbox ? SANDBOX_REFRESH_SECONDS : REFRESH_SECONDS;
 }
 
-/** The deadline that the payer has to keep: of an overdue payment the first one; null where nothing is to be done. */
+/**
+ * The one deadline that the payer has to keep. Of an overdue payment it is the end of the price or of the time to pay,
+ * whichever comes first; null where nothing is to be done in time.
+ */
 export function deadlineOf({ state, dueAt, payableUntil }: InvoicePage): Deadline | null {
   if (state.is === 'waiting' || state.is === 'partial') {
     const last = payableUntil !== null && payableUntil <= state.quoteEndsAt;

@@ -12,7 +12,10 @@ const CACHED_MAX = 500;
 /** A payer's page is requested every few seconds, always with the same code. */
 const cache = new LRUCache<string, string>({ max: CACHED_MAX });
 
-/** The part of the symbol's width under the coin's mark: a thirtieth of the modules, of which a seventh may be lost. */
+/**
+ * The part of the symbol's width that the coin's mark covers, with its white rim: about one in thirty modules. Error
+ * correction M restores one in seven.
+ */
 const MARK_SHARE = 0.16;
 const MARK_RIM = 1.2;
 const MARK_SIZE = 32;

@@ -1,4 +1,7 @@
-/** A receipt by e-mail in the payer's language, without the order's text: a stranger's browser may have written it. */
+/**
+ * A receipt as an e-mail, in the payer's language. Only what the shop and the chain say is in it: the text for the
+ * order may come from whoever made the invoice in a browser.
+ */
 import * as format from './format.ts';
 import { cleanText } from './html.ts';
 import type { Locale } from './locale.ts';

@@ -87,6 +87,7 @@ export function linkHead(page: Pick<InvoicePage, 'business' | 'root'>, nonce: st
 ${styleOf(page, nonce)}`;
 }
 
+/** The style rules for an accent colour, light and dark. */
 export function accentStyle(accent: string): string {
   const { light, dark } = accentOn(accent);
   const rule = ({ fill, ink, text }: Accent): string => `:root{--fill:${fill};--fill-ink:${ink};--main:${text}}`;
@@ -169,6 +170,7 @@ function sayOf(model: InvoicePage, { words, tag }: Locale): string {
   return told.join('. ').replaceAll('!.', '!');
 }
 
+/** Says that the money is not real. */
 export function banner({ network }: Pick<InvoicePage, 'network'>, { words }: Locale): Part {
   if (network === 'mainnet') return null;
   return html`<aside class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</aside>\n`;

@@ -40,7 +40,10 @@ ${buttons}</form>
 `;
 }
 
-/** Executes a button of the sandbox. Throws `Rejected`; `validation` if the button has no effect any more. */
+/**
+ * Executes a button. On other networks there are none. Throws `Rejected`; with the code `validation` if the button has
+ * no effect any more, for example when it is pressed twice.
+ */
 export async function press(
   app: App,
   controls: SandboxControls | null,

@@ -1,4 +1,7 @@
-/** The pages' style sheets, named by their hashes to be cached for ever, and with logical sides for right-to-left. */
+/**
+ * The pages' style sheets, served under names with their hashes, so that browsers may cache it for ever. All sides are
+ * logical (inline, block), for right-to-left languages.
+ */
 import { createHash } from 'node:crypto';
 import { browserFile } from '../http/assets/asset.ts';
 import { LINKS } from './style-links.ts';

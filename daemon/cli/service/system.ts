@@ -19,7 +19,10 @@ export function run(command: string, args: readonly string[], mayFail = false): 
   return (stdout ?? '').trim();
 }
 
-/** Waits until the service answers. Throws `Failure` with its log if it ended or exceeds SERVING_MS_MAX. */
+/**
+ * Waits until the service answers. Throws `Failure` with the end of its log if it ended, and if it takes longer than
+ * SERVING_MS_MAX, as the upgrade of a large database may.
+ */
 export async function untilServing(session: Session, unit: string): Promise<void> {
   const { operatorClient } = await import('../../contract/client.ts');
   for (const until = performance.now() + SERVING_MS_MAX; performance.now() < until; await pause(SERVING_LOOK_MS)) {

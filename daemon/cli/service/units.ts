@@ -1,4 +1,7 @@
-/** The files with which systemd runs the service. `MARK` tells them from foreign ones. */
+/**
+ * The files with which systemd runs the service, as text. Every file begins with `MARK`, which tells it from a foreign
+ * one.
+ */
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 
 export const MARK = '# Made by `countinghouse service install`';

@@ -10,7 +10,10 @@ import { CODE_FOLDER } from '../../kit/program.ts';
 const WEB = join(CODE_FOLDER, 'web');
 const ETAG_CHARACTERS = 22;
 
-/** Browser code below `daemon/web/`, named without extension: built, or the source without its types. */
+/**
+ * The browser code of a module below `daemon/web/`, named without extension: the built file, or the source without its
+ * types if the program runs from its sources.
+ */
 export function browserCode(name: string): string {
   const built = join(WEB, `${name}.js`);
   if (existsSync(built)) return readFileSync(built, 'utf8');

@@ -10,7 +10,10 @@ const GLOBAL = 'Countinghouse';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const TYPES = 'application/typescript; charset=utf-8';
 
-/** A module as a classic script: its exports become a global, named by `data-global` (default: Countinghouse). */
+/**
+ * A module as a classic script: its exports become members of a global, named by the tag's `data-global` (default:
+ * Countinghouse), and its address is the tag's.
+ */
 export function classicScript(module: string): string {
   const exported = /^export \{([^}]*)\};\s*$/m.exec(module);
   const own = 'import.meta.url';

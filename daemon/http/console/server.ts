@@ -117,7 +117,10 @@ export class ConsoleServer {
     return { url: `${this.#listeners.console.door!.url}/#sign-in=${code}`, endsAt };
   }
 
-  /** A link that pairs a till, by each address of this machine. Throws `Rejected`: `till.listen`, `till.no_network`. */
+  /**
+   * A link that pairs a till with the counter of a business, by each address of this machine. Throws `Rejected`:
+   * `till.listen`, and `till.no_network` on a machine without an address of a local network.
+   */
   async pairTill(business: number): Promise<{ urls: string[]; code: string; endsAt: number }> {
     await this.#ready(this.#listeners.till);
     const urls = (this.#listeners.till.door as TillDoor).urls();

@@ -121,7 +121,10 @@ export class Roll {
     await this.#store();
   }
 
-  /** Throws `Rejected('signer.not_found')`, and `Unavailable` (even `NotDurable`) if the disk does not take it. */
+  /**
+   * Throws `Rejected('signer.not_found')`, and `Unavailable` if the disk does not take it: then the computer is still
+   * known, but for `NotDurable`.
+   */
   async remove(name: string): Promise<void> {
     if (this.#machine?.name !== name) throw new Rejected('signer.not_found', `No computer called ${name} signs here`);
     await this.#store({ machine: null });

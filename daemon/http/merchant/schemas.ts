@@ -1,4 +1,7 @@
-/** Schemas of the merchant API's requests: fields in the contract's order, one message a rule; `null` is absent. */
+/**
+ * Schemas of the merchant API's requests. Fields are checked in the order of the contract's tables; each rule has one
+ * message, and only the first failure is reported. `null` counts as absent.
+ */
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import { acceptsCrypto, cryptosFor } from '../../app/invoices/invoices.ts';

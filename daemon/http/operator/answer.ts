@@ -83,6 +83,7 @@ function wrongBecause(issue: z.core.$ZodIssue): string {
   }
 }
 
+/** The answer to an error of `run`. */
 export function failed({ app }: Context, request: IncomingMessage, error: unknown): Answer {
   if (error instanceof Refused) return failure(error.status, error.code, error.message);
   if (error instanceof Rejected) return failure(answersTo(error.code).operator, error.code, error.message, error.field);
