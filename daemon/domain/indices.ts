@@ -72,7 +72,7 @@ type Searched = {
   gap: number;
   /** Jumps in a row without a payment in between that are allowed for. */
   jumps: number;
-  /** The jumps that are known from elsewhere: a restore moves both branches of an account. */
+  /** The jumps that are known from elsewhere: a restore moves both branches of an account. 0 of an unused one. */
   known: number;
   /** Whether nothing is known to be used in the whole account. */
   isUnused: boolean;
@@ -85,7 +85,7 @@ type Searched = {
  * began behind may have vanished since.
  */
 export function indicesToSearch({ used, gap, jumps, known, isUnused }: Searched): IndexRange[] {
-  const ranges = indicesToWatch(used, gap, Math.max(Math.min(jumps, JUMPS_WITH_GAPS), known));
+  const ranges: IndexRange[] = [{ from: 0, to: used + 1 + gap }];
   const behind = (indicesOfPast(used, gap).at(-1)?.to ?? 0) - INDICES_JUMPED;
   // the beginning from the words is one more
   for (let jump = 1; jump <= jumps + known + 1; jump++) {

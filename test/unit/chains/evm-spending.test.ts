@@ -1,16 +1,19 @@
 /** The prices and nonces that payments of Ethereum's family get where endpoints differ, lie, or are silent. */
 import assert from 'node:assert/strict';
+import { keccak256 } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
 import { Endpoints } from '../../../daemon/chains/endpoints.ts';
 import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
 import type { GasPrice, Header } from '../../../daemon/chains/evm/answers.ts';
-import type { EvmEndpoint } from '../../../daemon/chains/evm/endpoint.ts';
+import { type EvmEndpoint, hexOfScript } from '../../../daemon/chains/evm/endpoint.ts';
 import { EvmSource } from '../../../daemon/chains/evm/spend/source.ts';
 import { EvmSpending } from '../../../daemon/chains/evm/spend/spending.ts';
 import { RpcError } from '../../../daemon/chains/json-rpc.ts';
 import type { PaymentRequest } from '../../../daemon/chains/spending.ts';
-import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { evmScript } from '../../../daemon/domain/evm.ts';
+import { transferData } from '../../../daemon/domain/evm-transaction.ts';
 import { type EvmPlan, nonceKey } from '../../../daemon/domain/spend.ts';
 
 const GWEI = 10n ** 9n;
@@ -27,7 +30,9 @@ type Answers = {
   nonce?: bigint;
   /** How many transactions of the sender there are with those in its pool; default: it does not tell. */
   pool?: bigint;
-  gas?: Gas | ((from: string) => Gas);
+  gas?: Gas | ((from: string, call: { to: string; value: string; data: string }) => Gas);
+  /** What a transfer returns where it is tried; default: nothing. */
+  returned?: string;
   /** Of each address; default: more than anybody has. */
   coins?: bigint;
   tokens?: bigint | ((address: string) => bigint);
@@ -52,11 +57,11 @@ function sourceOf(...all: Answers[]): EvmSource {
       gasPrice: async () => need(answers?.price),
       nonces: async () => [need(answers?.nonce)],
       nonceInPool: async () => need(answers && (answers.pool ?? 0n)),
-      trial: async ({ from }) => {
+      trial: async (call) => {
         const told = need(answers?.gas ?? 21_000n);
-        const gas = typeof told === 'function' ? told(from) : told;
+        const gas = typeof told === 'function' ? told(call.from, call) : told;
         if (gas instanceof RpcError) throw gas;
-        return { gas, returned: '0x' };
+        return { gas, returned: answers?.returned ?? '0x' };
       },
       head: async () => need(answers && HEAD),
       balances: async (addresses) => addresses.map(() => need(answers).coins ?? PLENTY),
@@ -439,4 +444,193 @@ describe('a token that refuses one of our addresses', () => {
     await expect(paying(refusing([frozen]), 300n)).rejects.toMatchObject(alone);
     await expect(paying(refusing([frozen, free]), 150n)).rejects.toMatchObject(alone);
   });
+});
+
+describe('a plan', () => {
+  const asked: { to: string; value: string; data: string }[] = [];
+  const source = (gas: bigint) => {
+    const told = (_: string, call: (typeof asked)[number]): bigint => {
+      asked.push(call);
+      return gas;
+    };
+    return sourceOf({ price: fair, nonce: 4n, gas: told });
+  };
+  const to = hexOfScript(evmScript(STRANGER));
+  const transfer = (units: bigint) => `0x${Buffer.from(transferData(evmScript(STRANGER), units)).toString('hex')}`;
+  const rich = { ...OWN_TANK, units: { USDT_ERC20: 500n, ETH: COIN } };
+  const holdings = { ...holdingsWith(4n), balances: () => [rich], balance: () => rich };
+  const token = { asset: 'USDT_ERC20' as const, payouts: [{ address: STRANGER, units: 5n }], holdings };
+
+  it('of the coin tries to send it, and of a token calls its contract for it', async () => {
+    asked.length = 0;
+    const coin = await planned(source(21_000n), 4n);
+    expect(coin).toMatchObject({ contract: null, gasLimit: 21_000n, nonce: 4n, lowestNonce: 4n });
+    expect(coin.outputs).toEqual([
+      { kind: 'payout', address: STRANGER, script: evmScript(STRANGER), units: COIN / 10n },
+    ]);
+    const paid = await planned(source(80_000n), 4n, token);
+    expect(paid).toMatchObject({ contract: TETHER.contract, gasLimit: 100_000n, fee: 300_000n * GWEI });
+    expect(paid.outputs).toMatchObject([{ kind: 'payout', address: STRANGER, units: 5n }]);
+    expect(asked).toMatchObject([
+      { to, value: `0x${(COIN / 10n).toString(16)}`, data: '0x' },
+      { to: TETHER.contract, value: '0x0', data: transfer(5n) },
+    ]);
+  });
+
+  it('that cancels sends nothing to ourselves, and one that collects everything', async () => {
+    const from = { script: evmScript(TANK) };
+    const cancel = await planned(source(21_000n), 9n, { payouts: [], from, conflictKeys: [nonceKey(TANK, 4n)] });
+    expect(cancel).toMatchObject({ contract: null, gasLimit: 21_000n, nonce: 4n });
+    expect(cancel.outputs).toEqual([{ kind: 'change', ...OWN_TANK, units: 0n }]);
+    const collected = await planned(source(21_000n), 4n, { payouts: [], from });
+    expect(collected.outputs).toEqual([{ kind: 'change', ...OWN_TANK, units: COIN - 21_000n * 3n * GWEI }]);
+  });
+
+  it('to an address of ours says which, and tries no plain one', async () => {
+    asked.length = 0;
+    const own = { branch: 0 as const, index: 6 };
+    const gas = await planned(source(99_000n), 4n, { payouts: [{ address: STRANGER, units: 7n, own }] });
+    expect(gas.outputs).toMatchObject([{ kind: 'change', ...own, address: STRANGER, units: 7n }]);
+    expect([gas.gasLimit, asked.length]).toEqual([21_000n, 0]);
+  });
+
+  it('that replaces others raises their fees by 13 %, with at least the gas of those of its token', async () => {
+    const first = await planned(source(100_000n), 4n, token);
+    const next = await planned(source(60_000n), 4n, {
+      ...token,
+      replaced: [first],
+      conflictKeys: [nonceKey(TANK, 4n)],
+    });
+    expect(next).toMatchObject({ gasLimit: 125_000n, maxFeePerGas: (3n * GWEI * 113n) / 100n + 1n });
+    expect(next.maxPriorityFeePerGas).toBe(next.maxFeePerGas - 2n * GWEI);
+    const dear = sourceOf({ price: price(2n * GWEI, GWEI), nonce: 4n, gas: 60_000n });
+    expect((await planned(dear, 4n, { ...token, replaced: [first] })).maxPriorityFeePerGas).toBe(1_130_000_001n);
+    const coin = await planned(source(21_000n), 4n, { replaced: [first] });
+    expect(coin.gasLimit).toBe(21_000n);
+    const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [] }, source(0n));
+    expect(spending.replacementRate([{ fee: 21_000n * GWEI, size: 21_000 }])).toBe(1_130n * GWEI + 1n);
+    expect(spending.replacementRate([])).toBe(1n);
+  });
+
+  const far = (nonce: bigint) => ({ conflictKeys: [nonceKey(TANK, nonce)] });
+  it.each<[string, Partial<PaymentRequest>, string]>([
+    ['of two payments', { payouts: [0, 1].map(() => ({ address: STRANGER, units: 1n })) }, 'spend.one_payment'],
+    ['at a fee above the limit', { feeMax: 63_000n * GWEI - 1n }, 'spend.fee_too_high'],
+    ['that waits for a thousand and one', far(1_005n), 'spend.nonce'],
+    ['of a token without a contract', { ...token, asset: 'XAUT' }, 'withdrawal.unsupported'],
+    ['to what is no address', { payouts: [{ address: '0x12', units: 1n }] }, 'withdrawal.address'],
+  ])('is refused %s', async (_, over, code) => {
+    await expect(planned(source(21_000n), 4n, over)).rejects.toMatchObject({ code });
+  });
+
+  it('is made at the limit of the fee, and behind a thousand others', async () => {
+    expect((await planned(source(21_000n), 4n, { feeMax: 63_000n * GWEI })).fee).toBe(63_000n * GWEI);
+    expect((await planned(source(21_000n), 4n, far(1_004n))).nonce).toBe(1_004n);
+    const other = [nonceKey(TANK, 4n), `${'a'.repeat(64)}:0`];
+    for (const conflictKeys of [other, other.toReversed(), [other[0]!, nonceKey(TANK, 5n)]]) {
+      await expect(planned(source(21_000n), 4n, { conflictKeys })).rejects.toThrow('a transaction has one nonce');
+    }
+  });
+
+  it('of a token that answers no is refused, and one that answers nothing or yes is made', async () => {
+    const answering = (returned: string) =>
+      planned(sourceOf({ price: fair, nonce: 4n, gas: 60_000n, returned }), 4n, token);
+    await expect(answering(`0x${'0'.repeat(64)}`)).rejects.toThrow('it answers no');
+    for (const said of ['0x', `0x${'0'.repeat(63)}1`, `0x${'0'.repeat(128)}`]) {
+      expect((await answering(said)).gasLimit).toBe(75_000n);
+    }
+  });
+});
+
+describe('what a payment costs, and which keys it has', () => {
+  const spendingOf = (...all: Answers[]) =>
+    new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, sourceOf(...all));
+  const spending = spendingOf(null);
+
+  it('follows from its asset', () => {
+    expect([spending.isDust('', 0n), spending.isDust('', 1n)]).toEqual([true, false]);
+    const assets = ['ETH', 'USDT_ERC20'] as const;
+    expect(assets.map((asset) => spending.usualFee(asset, 3_000n))).toEqual([63_000n, 240_000n]);
+    const estimates = assets.map((asset) => spending.estimate({ asset, feeRate: 3_000n } as never));
+    expect(estimates).toEqual([
+      { fee: 78_750n, plan: null },
+      { fee: 240_000n, plan: null },
+    ]);
+    const paid = { address: null, script: evmScript(STRANGER), asset: 'ETH' as const, units: 1n };
+    expect([STRANGER, TANK].map((address) => spending.pays(paid, address))).toEqual([true, false]);
+  });
+
+  it('follows from its nonce, and from those that no block has used before', async () => {
+    const plan = await planned(sourceOf({ price: fair, nonce: 4n }), 6n);
+    expect(spending.conflictKeys(plan)).toEqual([nonceKey(TANK, 6n)]);
+    expect(spending.preferredKey(plan)).toBe(nonceKey(TANK, 6n));
+    expect(spending.keysBefore(plan)).toEqual([nonceKey(TANK, 4n), nonceKey(TANK, 5n)]);
+    expect(spending.sizeOf(plan)).toBe(21_000);
+    expect(await spending.unsigned(plan)).toEqual({ plan });
+  });
+
+  it('is nothing where a token refuses an address, whatever is there', async () => {
+    const why = (gas: Gas, asset: 'ETH' | 'USDT_ERC20', to: string | null = STRANGER) =>
+      spendingOf({ price: fair, gas }).whyRefused(asset, OWN_TANK, to, signal());
+    const reverted = new RpcError(3, 'execution reverted');
+    expect(await why(reverted, 'USDT_ERC20')).toContain('execution reverted');
+    expect(await why(60_000n, 'USDT_ERC20', null)).toBeNull();
+    expect(await why(reverted, 'ETH')).toBeNull();
+    await expect(spendingOf(null).whyRefused('USDT_ERC20', OWN_TANK, null, signal())).rejects.toThrow(Unavailable);
+  });
+});
+
+it('signed bytes say what they pay, and a plan is made of them again', async () => {
+  const account = privateKeyToAccount(`0x${'11'.repeat(32)}`);
+  const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, sourceOf(null));
+  const fees = {
+    type: 'eip1559',
+    chainId: 1,
+    nonce: 7,
+    gas: 65_000n,
+    maxFeePerGas: 3n,
+    maxPriorityFeePerGas: 2n,
+  } as const;
+  const data = `0x${Buffer.from(transferData(evmScript(STRANGER), 5n)).toString('hex')}` as const;
+  const signed = (to: string, more: { value?: bigint; data?: `0x${string}` }) =>
+    account.signTransaction({ ...fees, to: to as `0x${string}`, ...more });
+  const [coin, token] = [await signed(STRANGER, { value: 9n }), await signed(TETHER.contract, { data })];
+  const script = evmScript(STRANGER);
+  const conflictKeys = [nonceKey(account.address, 7n)];
+  expect(spending.decode(coin)).toEqual({
+    txid: keccak256(coin),
+    conflictKeys,
+    outputs: [{ address: STRANGER, script, asset: 'ETH', units: 9n }],
+  });
+  expect(spending.decode(token).outputs).toEqual([{ address: STRANGER, script, asset: 'USDT_ERC20', units: 5n }]);
+  const isSender = ({ script: of }: { script: Uint8Array }) => hexOfScript(of) === account.address.toLowerCase();
+  const own = {
+    accountNo: 2,
+    positionOf: (at: { script: Uint8Array }) => (isSender(at) ? { branch: 0, index: 3 } : null),
+  };
+  const recovered = spending.recover(token, own as never);
+  expect(recovered).toMatchObject({
+    accountNo: 2,
+    asset: 'USDT_ERC20',
+    contract: TETHER.contract,
+    sender: { address: account.address, branch: 0, index: 3 },
+    nonce: 7n,
+    lowestNonce: 7n,
+    fee: 195_000n,
+    outputs: [{ kind: 'payout', address: STRANGER, units: 5n }],
+  });
+  expect(spending.describe(recovered)).toMatchObject({ conflictKeys, outputs: [{ units: 5n, changeIndex: null }] });
+  expect(spending.recover(await signed(account.address, { value: 1n }), own as never).outputs).toMatchObject([
+    { kind: 'change', branch: 0, index: 3, units: 1n },
+  ]);
+  const stranger = { accountNo: 2, positionOf: () => null };
+  expect(() => spending.recover(coin, stranger as never)).toThrow('Its sender is no address of this wallet');
+  for (const odd of [await signed(TETHER.contract, { data, value: 1n }), await signed(STRANGER, { data })]) {
+    expect(() => spending.decode(odd)).toThrow(
+      'It calls a contract for something that is no transfer of a known token',
+    );
+  }
+  for (const none of ['', '0x', coin.slice(2), `${coin}0`, coin.toUpperCase()]) {
+    expect(() => spending.decode(none)).toThrow(new Rejected('spend.malformed', 'The bytes are no signed transaction'));
+  }
 });

@@ -7,6 +7,7 @@ import { straight } from '../../../daemon/chains/xmr/reach.ts';
 import { pickDecoys } from '../../../daemon/chains/xmr/spend/decoys.ts';
 import { planMonero, weighed } from '../../../daemon/chains/xmr/spend/plan.ts';
 import { NodeSource } from '../../../daemon/chains/xmr/spend/source.ts';
+import { lowestFee } from '../../../daemon/chains/xmr/spend/weight.ts';
 import type { Coin } from '../../../daemon/domain/spend.ts';
 import { Front } from '../../nodes/front.ts';
 
@@ -83,6 +84,124 @@ describe('coins', () => {
     expect(planMonero(request([coin(COIN, 2)], [wish(COIN - fee)])).outputs).toHaveLength(1);
     expect(() => planMonero(request([coin(COIN, 2)], [wish(COIN - fee + 1n)]))).toThrow('Insufficient balance');
   });
+});
+
+describe('the coins of a payment', () => {
+  const TENTH = COIN / 10n;
+  const [one, two, four, eight] = [1n, 2n, 4n, 8n].map((tenths) => coin(tenths * TENTH, Number(tenths)));
+  const all = [one!, two!, four!, eight!];
+  const tenthsOf = (made: ReturnType<typeof planMonero>) => made.inputs.map(({ units }) => units / TENTH);
+  const { fee } = planMonero(request([eight!, one!], [wish(9n * TENTH - COIN / 100n)]));
+
+  it.each<[string, bigint, Partial<MoneroRequest>, bigint[]]>([
+    ['the smallest one that is enough', TENTH, {}, [2n]],
+    ['the fewest, and the smallest last one', 9n * TENTH, {}, [8n, 2n]],
+    ['to the unit', 9n * TENTH - fee, {}, [8n, 1n]],
+    ['one unit more', 9n * TENTH - fee + 1n, {}, [8n, 2n]],
+    ['all', 15n * TENTH - 10n * fee, {}, [8n, 4n, 2n, 1n]],
+    ['those of before alone, where they are enough', TENTH, { spent: [four!] }, [4n]],
+    ['those of before and one more', 5n * TENTH, { spent: [four!] }, [4n, 2n]],
+    ['and none twice', 14n * TENTH, { spent: [four!, eight!] }, [4n, 8n, 2n, 1n]],
+  ])('are %s', (_, units, more, tenths) => {
+    for (const coins of [all, all.toReversed()]) {
+      const made = planMonero(request(coins, [wish(units)], more));
+      expect(tenthsOf(made)).toEqual(tenths);
+      expect(made.outputs.reduce((sum, output) => sum + output.units, made.fee)).toBe(
+        tenths.reduce((sum, each) => sum + each * TENTH, 0n),
+      );
+      expect(made).toMatchObject({ kind: 'monero', chain: 'XMR', network: 'regtest', accountNo: 0 });
+    }
+  });
+
+  it('are the same whatever the order of equal ones', () => {
+    const equal = [3, 1, 2].map((n) => coin(TENTH, n));
+    const outpoints = (coins: Coin[]) => planMonero(request(coins, [wish(1n)])).inputs.map(({ index }) => index);
+    expect([outpoints(equal), outpoints(equal.toReversed())]).toEqual([[3], [3]]);
+  });
+
+  it('of what cancels or hurries a payment are those of before, all of which come back', () => {
+    const made = planMonero(request(all, [], { spent: [two!, one!] }));
+    expect(tenthsOf(made)).toEqual([2n, 1n]);
+    expect(made.outputs).toMatchObject([{ kind: 'change', units: 3n * TENTH - made.fee }]);
+  });
+
+  it('of everything are the largest, those of before among the 150', () => {
+    const many = Array.from({ length: 200 }, (_, n) => coin(TENTH + BigInt(n), n));
+    const made = planMonero(request(many, [wish(null)], { spent: [many[0]!] }));
+    expect(made.inputs.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual([
+      0,
+      ...Array.from({ length: 149 }, (_, n) => 51 + n),
+    ]);
+    expect(made.outputs).toMatchObject([{ kind: 'payout' }]);
+  });
+
+  it.each<[string, MoneroRequest, string]>([
+    ['nothing is there', request([], [wish(1n)]), 'spend.insufficient'],
+    ['nothing is there to sweep', request([], [wish(null)]), 'spend.insufficient'],
+    ['nothing is paid', request(all, [wish(0n)]), 'spend.insufficient'],
+    ['one of two gets nothing', request(all, [wish(TENTH), wish(0n)]), 'spend.insufficient'],
+    ['the fee takes all', request([coin(1n, 1)], [wish(1n)]), 'spend.insufficient'],
+    [
+      'it pays sixteen',
+      request(
+        all,
+        Array.from({ length: 16 }, () => wish(1n)),
+      ),
+      'spend.too_large',
+    ],
+    [
+      'it takes too many',
+      request(
+        Array.from({ length: 151 }, (_, n) => coin(TENTH, n)),
+        [wish(15n * COIN)],
+      ),
+      'spend.too_many_coins',
+    ],
+    [
+      'its fee is too high',
+      request(all, [wish(TENTH)], { feeMax: lowestFee(1, [script], RATE) - 1n }),
+      'spend.fee_too_high',
+    ],
+  ])('are none where %s', (_, asked, code) => {
+    expect(() => planMonero(asked)).toThrow(expect.objectContaining({ code }));
+  });
+
+  it('pay fifteen, and the lowest fee that there can be', () => {
+    expect(
+      planMonero(
+        request(
+          all,
+          Array.from({ length: 15 }, () => wish(1n)),
+        ),
+      ).outputs,
+    ).toHaveLength(16);
+    const feeMax = lowestFee(1, [script], RATE);
+    expect(planMonero(request(all, [wish(TENTH)], { feeMax })).fee).toBe(feeMax);
+  });
+});
+
+it('decoys have the ages that spends have: a gamma distribution of their logarithm, behind the lock', () => {
+  // ten outputs in each block: one in 12 seconds
+  const [blocks, count] = [200_000, 2_000];
+  const usable = 10 * (blocks - 9);
+  const counts = Array.from({ length: blocks }, (_, n) => 10 * (n + 1));
+  const picked = pickDecoys({ startHeight: 0, counts }, count);
+  const logs = picked.map((index) => Math.log(Math.max(1, 12 * (usable - index))));
+  const mean = logs.reduce((sum, one) => sum + one, 0) / count;
+  const deviation = Math.sqrt(logs.reduce((sum, one) => sum + (one - mean) ** 2, 0) / count);
+  expect(new Set(picked).size).toBe(count);
+  expect(Math.min(...picked)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...picked)).toBeLessThan(usable);
+  // 19.28 / 1.61, less what is older than the chain; the root of 19.28, divided by 1.61
+  expect(mean).toBeGreaterThan(11.5);
+  expect(mean).toBeLessThan(12);
+  expect(deviation).toBeGreaterThan(2.2);
+  expect(deviation).toBeLessThan(2.6);
+});
+
+it('decoys of a young chain are spread over all outputs that are old enough', () => {
+  const picked = pickDecoys({ startHeight: 0, counts: Array.from({ length: 30 }, (_, n) => 4 * (n + 1)) }, 84);
+  expect(picked.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 84 }, (_, n) => n));
 });
 
 /** A node that answers what a test says, by path or method. */

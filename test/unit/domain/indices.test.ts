@@ -119,6 +119,16 @@ describe('the indices that may have been given out', () => {
     );
   });
 
+  it.each([
+    [{ used: 9, gap: 100, jumps: 1, known: 0, isUnused: false }, [110, 411, 822]],
+    [{ used: 9, gap: 100, jumps: 3, known: 0, isUnused: false }, [110, 411, 822, 411, 411]],
+    [{ used: 9, gap: 100, jumps: 3, known: 1, isUnused: false }, [110, 411, 822, 1_233, 411, 411]],
+    [{ used: -1, gap: 200, jumps: 2, known: 0, isUnused: true }, [200, 801, 801, 100]],
+  ])('of %o are so many behind each jump: %o', (searched, counts) => {
+    const ranges = counts.map((count, jump) => ({ from: jump * INDICES_JUMPED, to: jump * INDICES_JUMPED + count }));
+    expect(indicesToSearch(searched)).toEqual(ranges);
+  });
+
   it('are few behind the jumps of an account without a payment', () => {
     const count = (isUnused: boolean): number =>
       indicesToSearch({ used: -1, gap: 1_000, jumps: JUMPS_SEARCHED, known: 0, isUnused }).reduce(
