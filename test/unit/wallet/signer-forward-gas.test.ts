@@ -131,6 +131,16 @@ describe('gas under a grant of forwarding', () => {
     await wallet.remove();
   });
 
+  it('lets no token go by a share of it, since its fee is another coin', async () => {
+    await give({ feeSharePpm: 1_000_000 });
+    const { branch, index, address } = own(0, 3);
+    const payout = { kind: 'payout' as const, address: COLD, script: Uint8Array.from(Buffer.alloc(20, 0xab)) };
+    const paid = tether({ sender: { branch, index, address }, outputs: [{ ...payout, units: TOKEN }] });
+    const intent = { ...paid.intent, address: COLD, units: `${TOKEN}`, feeMax: `${TOKEN}` };
+    const order = gas('share', 0, { ...paid, intent, approval: { by: 'forward' } });
+    await expect(sign(order)).rejects.toThrow('a share limits no fee in another coin');
+  });
+
   it('lets a deposit address have it, and the address send its token on, with the fees of both counted together', async () => {
     expect((await sign(gas('gas', 0))).fee).toBe(PLAIN);
     expect(await used()).toEqual([[PLAIN, TOKEN]]);

@@ -116,6 +116,12 @@ describe('a grant of forwarding', () => {
     ['to another address', {}, () => forward('w', 2_000n, OTHER), 'signer.limit'],
     ['in another coin', { asset: 'BTC', issuedAt: START + 1 }, () => forward('w', 5_000n), 'signer.limit'],
     ['with a fee above the ceiling', {}, () => forward('w', 4_001n), 'signer.limit'],
+    [
+      'with a fee above the ceiling, without a share',
+      { feeSharePpm: null },
+      () => forward('w', 4_001n),
+      'signer.limit',
+    ],
     ['with a fee above the share', { feeMax: null }, () => forward('w', 4_001n), 'signer.limit'],
     ['with a fee above the day', { feeSharePpm: null, feeMax: '90000' }, () => forward('w', 10_001n), 'signer.limit'],
     ['without any limit of a fee', { feeSharePpm: null, feeMax: null }, () => forward('w'), 'signer.limit'],
