@@ -18,14 +18,17 @@ export { MissingGas };
 /** The gas desk of an account: its business, its chain, and the address that pays for gas. */
 export type Desk = { business: Business; account: Account; chain: ChainRuntime; feeAsset: Asset; tank: AddressFunds };
 
-/** A gas desk has every account of an account chain that can be spent from. Throws `Unavailable`. */
+/**
+ * A gas desk has every account of an account chain that can be spent from. A chain that nothing needs has none: its price of gas would be
+ * asked of public servers, and its tank be watched for ever. Throws `Unavailable`.
+ */
 export async function desksOf(app: App, business: Business | null): Promise<Desk[]> {
   const desks: Desk[] = [];
   for (const account of app.directory.accounts()) {
     const owner = app.directory.business(account.businessId);
     if (business && owner.id !== business.id) continue;
     const chain = app.chains.find(account.chainKey);
-    if (!chain?.adapter.accountBased || !chain.adapter.spending || !isSignable(app, account)) continue;
+    if (!chain?.adapter.accountBased || chain.dormant || !chain.adapter.spending || !isSignable(app, account)) continue;
     desks.push(await openDesk(app, { business: owner, account, chain }));
   }
   return desks;
