@@ -24,17 +24,12 @@ export function LiveCoins({ id, onSaved }: { id: number; onSaved(): void }): Rea
   const t = useText(TEXTS);
   const settings = useText(SETTINGS);
   const business = useBusinesses().all.find((one) => one.id === id);
+  if (!business) return <Still />;
   return (
     <>
       <Head title={t('coinsTitle')} note={t('coinsNote')} />
-      {business ? (
-        <>
-          <Sources business={business} />
-          <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
-        </>
-      ) : (
-        <Still />
-      )}
+      <Sources business={business} />
+      <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
     </>
   );
 }

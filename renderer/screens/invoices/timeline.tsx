@@ -65,9 +65,9 @@ function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) 
         <br />
         <Hash text={credit.tx_id} />
         {credit.claim !== null && !COUNTED.includes(credit.claim) && (
-          <p>
+          <div>
             {t('notCounted')} <a href={href('inbox')}>{t('toInbox')}</a>
-          </p>
+          </div>
         )}
       </>
     );
