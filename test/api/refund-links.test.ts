@@ -198,10 +198,17 @@ describe('the address', () => {
     expect((await linkOf(link.id)).state).toBe('waits');
   });
 
-  it('of the shop itself is refused', async () => {
+  it('of the shop itself is refused, by that name', async () => {
     const invoice = await paid(80);
     const { address } = (await show(invoice)).payment!;
-    expect((await give((await make(invoice)).url, address)).status).toBe(422);
+    const { url } = await make(invoice);
+    for (const more of [{}, { mine: 'yes' }] as Record<string, string>[]) {
+      const { status, text } = await fetchPage(url, { address, ...more });
+      const [says, calls] = ['This is an address of the shop.', 'not a complete address'].map((one) =>
+        text.includes(one),
+      );
+      expect([status, says, calls]).toEqual([422, true, false]);
+    }
   });
 });
 

@@ -143,14 +143,16 @@ export function endRefundLink(app: App, tx: Tx, id: number): RefundLinkRow {
   return findRefundLink(tx, id);
 }
 
+/** Whether a text is an address that this service watches. */
+export const isOurs = (app: App, text: string): boolean => targetsOfText(app, text).length > 0;
+
 /** Throws `Rejected('withdrawal.address')` unless the text is an address of the refund's coin and network, and not one of ours. */
 export function checkRefundAddress(app: App, link: RefundLinkRow, address: string): void {
   const asset = assetOf(link.asset);
   const chain = chainOf(app, app.directory.business(link.business_id), asset);
   const fault = chain ? addressFault(chain.adapter, address) : 'its network is not connected';
-  const isOurs = fault === null && targetsOfText(app, address).length > 0;
-  if (fault === null && !isOurs) return;
-  const why = isOurs ? 'it is an address of the shop' : fault;
+  const why = fault ?? (isOurs(app, address) ? 'it is an address of the shop' : null);
+  if (why === null) return;
   throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}: ${why}.`, 'address');
 }
 

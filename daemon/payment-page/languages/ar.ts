@@ -163,6 +163,7 @@ export const ar: Words = {
   refundAddress: 'عنوان {name} الخاص بك',
   refundCheck: 'تحقق من العنوان',
   refundInvalid: 'هذا ليس عنوان {name} كاملًا. انسخه من محفظتك مرة أخرى.',
+  refundOurs: 'هذا عنوان يخص المتجر. انسخ عنوانًا من محفظتك أنت.',
   refundCompare: 'قارنه بمحفظتك مجموعة بعد مجموعة:',
   refundMine: 'هذا عنواني',
   refundFinal: 'بعد ذلك لا يمكن تغييره هنا.',

@@ -160,6 +160,7 @@ export const de: Words = {
   refundAddress: 'Ihre {name}-Adresse',
   refundCheck: 'Adresse prüfen',
   refundInvalid: 'Das ist keine vollständige Adresse für {name}. Kopieren Sie sie noch einmal aus Ihrer Wallet.',
+  refundOurs: 'Das ist eine Adresse des Shops. Kopieren Sie eine aus Ihrer eigenen Wallet.',
   refundCompare: 'Vergleichen Sie sie Gruppe für Gruppe mit Ihrer Wallet:',
   refundMine: 'Das ist meine Adresse',
   refundFinal: 'Danach lässt sie sich hier nicht mehr ändern.',

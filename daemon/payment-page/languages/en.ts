@@ -164,6 +164,7 @@ export const en = {
   refundAddress: 'Your {name} address',
   refundCheck: 'Check the address',
   refundInvalid: 'This is not a complete address for {name}. Copy it from your wallet again.',
+  refundOurs: 'This is an address of the shop. Copy one from your own wallet.',
   refundCompare: 'Compare it with your wallet, group by group:',
   refundMine: 'This is my address',
   refundFinal: 'After that it cannot be changed here.',

@@ -157,6 +157,7 @@ export const es: Words = {
   refundAddress: 'Su dirección de {name}',
   refundCheck: 'Comprobar la dirección',
   refundInvalid: 'Esto no es una dirección completa de {name}. Cópiela otra vez de su monedero.',
+  refundOurs: 'Esta dirección es de la tienda. Copie una de su propio monedero.',
   refundCompare: 'Compárela con su monedero, grupo por grupo:',
   refundMine: 'Es mi dirección',
   refundFinal: 'Después no se puede cambiar aquí.',

@@ -159,6 +159,7 @@ export const fr: Words = {
   refundAddress: 'Votre adresse {name}',
   refundCheck: 'Vérifier l’adresse',
   refundInvalid: 'Ce n’est pas une adresse {name} complète. Copiez-la à nouveau depuis votre portefeuille.',
+  refundOurs: 'Cette adresse est celle de la boutique. Copiez-en une de votre propre portefeuille.',
   refundCompare: 'Comparez-la avec votre portefeuille, groupe par groupe :',
   refundMine: 'C’est mon adresse',
   refundFinal: 'Ensuite, elle ne pourra plus être changée ici.',

@@ -152,6 +152,7 @@ export const hi: Words = {
   refundAddress: 'आपका {name} पता',
   refundCheck: 'पता जाँचें',
   refundInvalid: 'यह {name} का पूरा पता नहीं है। इसे अपने वॉलेट से फिर कॉपी करें।',
+  refundOurs: 'यह दुकान का पता है। अपने वॉलेट से अपना पता कॉपी करें।',
   refundCompare: 'इसे अपने वॉलेट से समूह-दर-समूह मिलाएँ:',
   refundMine: 'यह मेरा पता है',
   refundFinal: 'इसके बाद इसे यहाँ बदला नहीं जा सकता।',

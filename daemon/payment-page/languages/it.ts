@@ -155,6 +155,7 @@ export const it: Words = {
   refundAddress: 'Il suo indirizzo {name}',
   refundCheck: 'Controlla l’indirizzo',
   refundInvalid: 'Questo non è un indirizzo {name} completo. Lo copi di nuovo dal wallet.',
+  refundOurs: 'Questo indirizzo è del negozio. Ne copi uno dal Suo wallet.',
   refundCompare: 'Lo confronti con il suo wallet, gruppo per gruppo:',
   refundMine: 'È il mio indirizzo',
   refundFinal: 'Dopo, qui non si può più cambiare.',

@@ -153,6 +153,7 @@ export const ja: Words = {
   refundAddress: 'あなたの {name} アドレス',
   refundCheck: 'アドレスを確認',
   refundInvalid: 'これは完全な {name} アドレスではありません。ウォレットからもう一度コピーしてください。',
+  refundOurs: 'これはショップのアドレスです。ご自分のウォレットのアドレスをコピーしてください。',
   refundCompare: 'ウォレットの表示と一組ずつ比べてください：',
   refundMine: 'これは私のアドレスです',
   refundFinal: 'この後は、ここでは変更できません。',

@@ -150,6 +150,7 @@ export const ko: Words = {
   refundAddress: '내 {name} 주소',
   refundCheck: '주소 확인',
   refundInvalid: '완전한 {name} 주소가 아닙니다. 지갑에서 다시 복사해 주세요.',
+  refundOurs: '상점의 주소입니다. 본인 지갑의 주소를 복사해 주세요.',
   refundCompare: '지갑과 한 묶음씩 비교하세요:',
   refundMine: '내 주소가 맞습니다',
   refundFinal: '이후에는 여기서 바꿀 수 없습니다.',

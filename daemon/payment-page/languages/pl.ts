@@ -161,6 +161,7 @@ export const pl: Words = {
   refundAddress: 'Twój adres {name}',
   refundCheck: 'Sprawdź adres',
   refundInvalid: 'To nie jest pełny adres {name}. Skopiuj go ponownie z portfela.',
+  refundOurs: 'To adres sklepu. Skopiuj adres z własnego portfela.',
   refundCompare: 'Porównaj go z portfelem, grupa po grupie:',
   refundMine: 'To mój adres',
   refundFinal: 'Potem nie można go tu zmienić.',

@@ -155,6 +155,7 @@ export const pt: Words = {
   refundAddress: 'Seu endereço de {name}',
   refundCheck: 'Verificar o endereço',
   refundInvalid: 'Este não é um endereço completo de {name}. Copie-o de novo da sua carteira.',
+  refundOurs: 'Este endereço é da loja. Copie um da sua própria carteira.',
   refundCompare: 'Compare com a sua carteira, grupo por grupo:',
   refundMine: 'Este é o meu endereço',
   refundFinal: 'Depois disso não é possível mudá-lo aqui.',

@@ -154,6 +154,7 @@ export const tr: Words = {
   refundAddress: '{name} adresiniz',
   refundCheck: 'Adresi denetle',
   refundInvalid: 'Bu, tam bir {name} adresi değil. Cüzdanınızdan yeniden kopyalayın.',
+  refundOurs: 'Bu, mağazanın adresi. Kendi cüzdanınızdan bir adres kopyalayın.',
   refundCompare: 'Cüzdanınızla grup grup karşılaştırın:',
   refundMine: 'Bu benim adresim',
   refundFinal: 'Bundan sonra burada değiştirilemez.',

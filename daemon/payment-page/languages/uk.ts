@@ -162,6 +162,7 @@ export const uk: Words = {
   refundAddress: 'Ваша адреса {name}',
   refundCheck: 'Перевірити адресу',
   refundInvalid: 'Це не повна адреса {name}. Скопіюйте її з гаманця ще раз.',
+  refundOurs: 'Це адреса магазину. Скопіюйте адресу зі свого гаманця.',
   refundCompare: 'Порівняйте її з гаманцем, групу за групою:',
   refundMine: 'Це моя адреса',
   refundFinal: 'Після цього її не можна змінити тут.',

@@ -147,6 +147,7 @@ export const zh: Words = {
   refundAddress: '您的 {name} 地址',
   refundCheck: '检查地址',
   refundInvalid: '这不是完整的 {name} 地址。请从钱包重新复制。',
+  refundOurs: '这是商家的地址。请从您自己的钱包复制一个地址。',
   refundCompare: '请与钱包逐组核对：',
   refundMine: '这是我的地址',
   refundFinal: '确认后无法在此更改。',

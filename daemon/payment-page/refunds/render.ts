@@ -28,7 +28,8 @@ export type RefundPage = {
   order: string | null;
   /** That was typed: to be compared, or wrong; and once it was given. */
   address: string | null;
-  isInvalid: boolean;
+  /** Why what was typed cannot be taken: no address of the coin and network, or one of ours. */
+  fault: 'invalid' | 'ours' | null;
   givenAt: number | null;
   txid: string | null;
 };
@@ -69,7 +70,7 @@ function content(page: RefundPage, locale: Locale): Html {
   if (page.state === 'over') return told(words.refundOver, words.refundOverText);
   if (page.state === 'refused') return told(words.refundRefused, words.refundRefusedText);
   if (page.state !== 'waits') return progress(page, locale);
-  return page.address !== null && !page.isInvalid ? compare(page, page.address, locale) : enter(page, locale);
+  return page.address !== null && page.fault === null ? compare(page, page.address, locale) : enter(page, locale);
 }
 
 const told = (title: string, text: string): Html => html`<h2>${title}</h2>
@@ -85,9 +86,8 @@ function enter(page: RefundPage, locale: Locale): Html {
   const { words } = locale;
   const names = named(page);
   const alone = names.name === names.network;
-  const wrong = page.isInvalid
-    ? html`<div class="note" role="alert">${fill(words.refundInvalid, names)}</div>\n`
-    : null;
+  const said = page.fault === 'ours' ? words.refundOurs : fill(words.refundInvalid, names);
+  const wrong = page.fault === null ? null : html`<div class="note" role="alert">${said}</div>\n`;
   const only = alone ? null : html`<p><b>${fill(words.refundOnly, names)}</b></p>\n`;
   return html`${wrong}<h2>${words.refundWhere}</h2>
 <p class="quiet">${fill(words.refundHow, names)}</p>

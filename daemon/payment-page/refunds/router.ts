@@ -6,6 +6,7 @@ import {
   checkRefundAddress,
   depositUnits,
   findRefundLink,
+  isOurs,
   refundLinkFacts,
   refundLinkState,
 } from '../../app/refunds/links.ts';
@@ -35,7 +36,7 @@ function linkOf(app: App, request: Request): RefundLinkRow {
 }
 
 /** `address`: that was just typed. */
-function pageOf(app: App, request: Request, address: string | null, isInvalid: boolean): RefundPage {
+function pageOf(app: App, request: Request, address: string | null, fault: RefundPage['fault']): RefundPage {
   const link = linkOf(app, request);
   const business = app.directory.business(link.business_id);
   const { order, txid } = refundLinkFacts(app.store, link);
@@ -52,7 +53,7 @@ function pageOf(app: App, request: Request, address: string | null, isInvalid: b
     endsAt: link.ends_at,
     order,
     address: link.address ?? address,
-    isInvalid,
+    fault,
     givenAt: link.given_at,
     txid,
   };
@@ -64,9 +65,9 @@ async function show(
   request: Request,
   response: Parameters<RequestHandler>[1],
   address: string | null = null,
-  isInvalid = false,
+  fault: RefundPage['fault'] = null,
 ): Promise<void> {
-  const page = pageOf(app, request, address, isInvalid);
+  const page = pageOf(app, request, address, fault);
   const locale = localeOf(request);
   await send(request, response, status, { render: (nonce) => renderRefund(page, locale, nonce), ancestors: [] });
 }
@@ -94,7 +95,7 @@ function take(app: App): RequestHandler {
       // somebody else was first: the page shows what became of it
       if (error.code === 'refund_link.over') return show(app, 409, request, response);
       if (error.code !== 'withdrawal.address') throw error;
-      return show(app, 422, request, response, address, true);
+      return show(app, 422, request, response, address, isOurs(app, address) ? 'ours' : 'invalid');
     }
     const place = `${rootOf(request)}r/${link.slug}${queryOf(localeOf(request))}`;
     response.status(303).location(place).end();
