@@ -40,6 +40,8 @@ export function useExample(business: Business | undefined): Price {
 
 export type Money = {
   currency: string;
+  /** The service was asked for its rates. Before that no amount is without a rate. */
+  isRead: boolean;
   /** Cut to cents; null if no rate is known. */
   worth(crypto: string, amount: string): string | null;
   fromUsd(usd: string): string | null;
@@ -51,7 +53,7 @@ export function useMoney(): Money {
   const language = useLanguage();
   const currency = useCurrency();
   const business = useBusiness();
-  const { data } = useCall('rates.list', {}, { every: READ_EVERY_MS });
+  const { data, error } = useCall('rates.list', {}, { every: READ_EVERY_MS });
   const rates = data?.rates.filter(({ network }) => network === business?.network) ?? [];
   const times = (amount: string, rate: bigint): string => cut(unscaled((scaled(amount) * rate) / ONE), CENTS);
   const fromUsd = (usd: string): string | null => {
@@ -60,6 +62,7 @@ export function useMoney(): Money {
   };
   return {
     currency,
+    isRead: data !== undefined || error !== null,
     worth: (crypto, amount) => {
       const rate = rates.find((one) => one.crypto === crypto)?.usd ?? null;
       // cut to cents after both steps, not between them

@@ -109,6 +109,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
         await held.promise;
         return real();
       }),
+      instead('rates.list', async (_params, real) => {
+        await held.promise;
+        return real();
+      }),
       instead('restore.status', async (_params, real) => ({ ...(await real()), quarantined: true })),
       instead('withdrawal.list', () => ({ withdrawals: [], next: null })),
     ];
@@ -117,11 +121,13 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       const things = page.locator('.things');
       await things.getByText('This Countinghouse was restored and waits for you.').waitFor();
       await page.context().close();
-      ends.splice(1, 1)[0]!();
+      ends.splice(2, 1)[0]!();
       const before = await shop.open('home');
       await before.getByRole('heading', { name: 'Latest invoices' }).waitFor();
       await before.locator('tr', { hasText: '€25.00' }).first().waitFor();
       expect(await before.getByText('Nothing needs you').count()).toBe(0);
+      expect(await before.locator('.home-figures').innerText()).not.toContain('0');
+      expect(await before.getByText('no rate').count()).toBe(0);
       held.resolve();
       await before
         .getByText(/Nothing needs you|needs? you$/)

@@ -146,7 +146,8 @@ function monthBefore(today: string): string {
 
 function Figures({ business, money, t }: PartProps): ReactNode {
   const language = useLanguage();
-  const days = useDays(business, money, DAYS_OF_TWO_MONTHS).data ?? [];
+  const read = useDays(business, money, DAYS_OF_TWO_MONTHS).data;
+  const days = read ?? [];
   const months = monthsOf(days);
   const { total, whole } = worthOf(business, money);
   const today = dayOf(business.time_zone);
@@ -159,14 +160,14 @@ function Figures({ business, money, t }: PartProps): ReactNode {
     one && !isZero(one.refunded) ? ` · ${t('refunded', { amount: fiat(one.refunded, money.currency, language) })}` : '';
   return (
     <div className="home-figures">
-      <Figure name={t('balance')} amount={total} currency={money.currency}>
+      <Figure name={t('balance')} amount={money.isRead ? total : null} currency={money.currency}>
         {whole ? t('confirmed') : t('noRate')}
       </Figure>
-      <Figure name={t('today')} amount={totalOf([day])} currency={money.currency}>
+      <Figure name={t('today')} amount={read ? totalOf([day]) : null} currency={money.currency}>
         {t('payments', { n: day?.payments ?? 0 })}
         {backOf(day)}
       </Figure>
-      <Figure name={nameOf(today)} amount={totalOf([month])} currency={money.currency}>
+      <Figure name={nameOf(today)} amount={read ? totalOf([month]) : null} currency={money.currency}>
         {t('payments', { n: month?.payments ?? 0 })}
         {backOf(month)}
         {before &&
@@ -176,16 +177,15 @@ function Figures({ business, money, t }: PartProps): ReactNode {
   );
 }
 
-type FigureProps = { name: string; amount: string; currency: string; children: ReactNode };
+/** `amount`: null before it is known. */
+type FigureProps = { name: string; amount: string | null; currency: string; children: ReactNode };
 
 function Figure({ name, amount, currency, children }: FigureProps): ReactNode {
   return (
     <div>
       <h2>{name}</h2>
-      <p className="home-figure">
-        <Fiat amount={amount} currency={currency} />
-      </p>
-      <p className="quiet">{children}</p>
+      <p className="home-figure">{amount === null ? '–' : <Fiat amount={amount} currency={currency} />}</p>
+      <p className="quiet">{amount === null ? '\u00a0' : children}</p>
     </div>
   );
 }
@@ -220,7 +220,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
                 </td>
                 <td className="number">
                   {worth === null ? (
-                    <span className="quiet">{t('unknown')}</span>
+                    <span className="quiet">{money.isRead ? t('unknown') : '–'}</span>
                   ) : (
                     <Fiat amount={worth} currency={money.currency} />
                   )}
@@ -236,9 +236,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
             </th>
             <td />
             <td className="number">
-              <strong>
-                <Fiat amount={total} currency={money.currency} />
-              </strong>
+              <strong>{money.isRead ? <Fiat amount={total} currency={money.currency} /> : '–'}</strong>
             </td>
           </tr>
         </tfoot>

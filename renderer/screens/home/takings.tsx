@@ -32,7 +32,7 @@ function periodsUntilNow(by: 'day' | 'month', timeZone: string): string[] {
 /** Takings of the last days, in the shown currency. */
 export function useDays(business: Business, money: Money, count: number) {
   const found = useCall('takings.list', { business: `${business.id}`, by: 'day', periods: count });
-  return { ...found, data: found.data && daysOf(found.data.periods, money.fromUsd) };
+  return { ...found, data: money.isRead ? found.data && daysOf(found.data.periods, money.fromUsd) : undefined };
 }
 
 export function Takings({ business, money, t }: { business: Business; money: Money; t: T }): ReactNode {
@@ -55,7 +55,8 @@ export function Takings({ business, money, t }: { business: Business; money: Mon
       </button>
     </>
   );
-  const amount = fiat(totalOf(shown(found.data ?? [])), money.currency, useLanguage());
+  const language = useLanguage();
+  const amount = found.data ? fiat(totalOf(shown(found.data)), money.currency, language) : '–';
   const note = t(by === 'day' ? 'days' : 'months', { n: COUNT[by], amount });
   return (
     <Section title={t('takings')} note={note} side={side}>
