@@ -15,7 +15,7 @@ import { askLine, canAsk, confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
 import { askedWords, bip39In, type PassphraseOption, passphraseOf, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
-import { megabytes, table } from './table.ts';
+import { megabytes, table, when } from './table.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 import { newPassphrase } from './wallet.ts';
 
@@ -104,7 +104,7 @@ async function backUp(session: Session, _: object, name?: string): Promise<void>
   session.print(
     made,
     () =>
-      `${made.file}\n${megabytes(made.bytes)}, as of ${made.made_at}; opened by the words of wallet ${made.fingerprint}\n${gapText(made.gap)}`,
+      `${made.file}\n${megabytes(made.bytes)}, as of ${when(made.made_at)}; opened by the words of wallet ${made.fingerprint}\n${gapText(made.gap)}`,
   );
 }
 
