@@ -54,7 +54,7 @@ export async function launchChromium(more: readonly string[] = []): Promise<Wind
   const browser = await (isShared ? shared! : start(more));
   const contexts: BrowserContext[] = [];
   const newContext: Browser['newContext'] = async (options) => {
-    const context = await browser.newContext(options);
+    const context = await browser.newContext({ locale: 'en-US', ...options });
     context.setDefaultTimeout(WAIT_MS);
     contexts.push(context);
     return context;
