@@ -72,6 +72,8 @@ const LOCK_RETRY_MS = 25;
 /** How long writes wait in total for another process's lock; later ones are refused. */
 const LOCK_WAIT_MS_MAX = 10_000;
 const LOCK_WAIT_WHILE_STOPPING_MS_MAX = 1_000;
+/** A disk that refuses writes commits what changes nothing, so that while it does each transaction changes this. */
+const TRIAL = `INSERT OR REPLACE INTO setting (key, value, updated_at) VALUES ('store.trial', hex(randomblob(8)), 0)`;
 
 type StoreHealth = {
   /** Of the disk; null without a reserve. */
@@ -310,6 +312,7 @@ export class Store implements Reader {
     let outcomes: Outcome[];
     try {
       outcomes = this.#runTogether(jobs) ?? this.#runApart(jobs);
+      if (this.#trouble !== null) this.#exec(TRIAL);
       this.#exec('COMMIT');
     } catch (error) {
       if (this.#db.inTransaction) this.#exec('ROLLBACK');

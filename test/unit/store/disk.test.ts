@@ -74,6 +74,26 @@ describe('the write-ahead log', () => {
   });
 });
 
+describe('a disk that refuses writes', () => {
+  it('is one until it takes a write, also for a job that found nothing to do', async () => {
+    let refuses = true;
+    it_.db.function('disk', () => {
+      if (refuses) throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+      return 0;
+    });
+    for (const table of ['setting', 'idempotency'])
+      it_.db.exec(`CREATE TEMP TRIGGER refused_${table} BEFORE INSERT ON ${table} BEGIN SELECT disk(); END`);
+    const nothing = () => it_.store.write(() => 'done');
+    expect(await nothing()).toBe('done');
+    await expect(write(it_.store, 'a')).rejects.toBeInstanceOf(Unavailable);
+    await expect(nothing()).rejects.toBeInstanceOf(Unavailable);
+    expect([it_.store.health().trouble?.kind, troubles]).toEqual(['failing', ['failing']]);
+    refuses = false;
+    expect(await nothing()).toBe('done');
+    expect([it_.store.health().trouble, troubles]).toEqual([null, ['failing', null]]);
+  });
+});
+
 describe('a full disk', () => {
   const reserve = (): boolean => existsSync(join(dataDir, 'reserve'));
 
