@@ -50,10 +50,20 @@ const ownPlaces: Plugin = {
   },
 };
 
+/** Programs whose modules are mostly the same, bundled together. */
+const TOGETHER = [
+  'daemon/cli.ts',
+  'test/e2e/signer-host.ts',
+  'test/scenario/runner.ts',
+  'test/unit/wallet/killed-service.ts',
+];
+
 /** Bundles a program, a path from the project's root, and resolves to the file that Node can run. */
 export async function bundled(program: string): Promise<string> {
   const bundles = inject('bundles');
-  return join(await bundle(bundles, basename(program, '.ts'), [program], [startsThoseOf(bundles)]), builtName(program));
+  const programs = TOGETHER.includes(program) ? TOGETHER : [program];
+  const folder = await bundle(bundles, basename(programs[0]!, '.ts'), programs, [startsThoseOf(bundles)]);
+  return join(folder, builtName(program));
 }
 
 /** For the process that runs vitest: what the tests load starts the bundles of this run, so no later run may take it from a cache. */
