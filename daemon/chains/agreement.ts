@@ -174,13 +174,17 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   }
 
   /**
-   * Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. Those come first of which
-   * nobody was asked for the longest time; of these, the largest: crumbs, which anybody can send, keep nothing waiting.
+   * Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. New facts, the largest first,
+   * take turns with those of which nobody was asked for the longest time: crumbs, which anybody can send, keep nothing waiting.
    */
   async #askOthers(teller: E, signal: AbortSignal): Promise<void> {
-    const mine = [...this.#held.values()]
-      .filter((one) => one.teller === teller)
-      .sort((a, b) => a.askedAtMs - b.askedAtMs || Number(b.fact.amount.units - a.fact.amount.units));
+    const { fresh = [], asked = [] } = Object.groupBy(
+      [...this.#held.values()].filter((one) => one.teller === teller),
+      ({ askedAtMs }) => (Number.isFinite(askedAtMs) ? 'asked' : 'fresh'),
+    );
+    fresh.sort((a, b) => Number(b.fact.amount.units - a.fact.amount.units));
+    asked.sort((a, b) => a.askedAtMs - b.askedAtMs);
+    const mine = byTurns(fresh, asked);
     const affirmedBy = new Map<PendingFact<E, F>, string | undefined>();
     const use = async (endpoint: E): Promise<boolean> => {
       const open = mine.filter(({ isAgreed }) => !isAgreed);
@@ -191,15 +195,15 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       const kept = await this.#areKept(teller, affirmed, agreed, signal);
       const operator = this.#endpoints.operatorOf(endpoint);
       for (const [i, one] of open.entries()) {
-        if (there[i] === null) continue;
-        one.askedAtMs = performance.now();
-        one.isDenied = there[i] !== true;
-      }
-      for (const [i, one] of affirmed.entries()) {
+        const isThere = there[i];
+        const isKept = isThere ? kept[affirmed.indexOf(one)] : false;
         const isByTwo = affirmedBy.has(one) && affirmedBy.get(one) !== operator;
-        one.isAgreed = kept[i] === true || isByTwo;
+        if (isThere) affirmedBy.set(one, operator);
+        // there was no time to ask about it, or to ask its teller again
+        if (isThere === null || (isKept === null && !isByTwo)) continue;
+        one.askedAtMs = performance.now();
+        one.isAgreed = isThere === true && (isKept === true || isByTwo);
         one.isDenied = !one.isAgreed;
-        affirmedBy.set(one, operator);
       }
       return mine.every(({ isAgreed }) => isAgreed);
     };
@@ -212,20 +216,20 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   /**
    * For each affirmed fact whether two operators state it now: its teller of this step, or one of an earlier step that is asked again,
    * because what it has taken back would agree with what another one says wrongly later. In place of a teller that does not answer, a
-   * third operator counts; where there is none, the teller has taken nothing back.
+   * third operator counts; where there is none, the teller has taken nothing back. Null: there was no time to ask it.
    */
   async #areKept(
     teller: E,
     affirmed: readonly PendingFact<E, F>[],
     agreed: readonly F[],
     signal: AbortSignal,
-  ): Promise<boolean[]> {
+  ): Promise<(boolean | null)[]> {
     const old = affirmed.filter(({ isOld }) => isOld);
     if (old.length === 0) return affirmed.map(() => true);
     const facts = old.map(({ fact }) => fact);
     const still = await this.#endpoints.with(teller, (own) => this.#areThere(own, facts, signal, agreed), signal);
     if (!still) return affirmed.map(({ isOld }) => !isOld || this.#endpoints.operators < 3);
-    return affirmed.map((one) => !one.isOld || still[old.indexOf(one)] === true);
+    return affirmed.map((one) => !one.isOld || (still[old.indexOf(one)] ?? null));
   }
 
   /**
@@ -247,4 +251,10 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   #isLarge({ targetId, amount }: Fact): boolean {
     return this.#isNeeded([{ targetId, units: amount.units, asset: amount.asset }]);
   }
+}
+
+/** The items of two lists by turns. */
+function byTurns<T>(first: readonly T[], second: readonly T[]): T[] {
+  const length = Math.max(first.length, second.length);
+  return Array.from({ length }, (_, i) => [...first.slice(i, i + 1), ...second.slice(i, i + 1)]).flat();
 }

@@ -20,8 +20,9 @@ import { amountIn, isOfAccount } from './transfers.ts';
 /** Transactions of one address that are asked for, in order to compare its present balance. */
 const DEBITS_ASKED_MAX = 200;
 
-/** The time for which a step asks about coins that contracts sent from inside. */
+/** For how long a step asks about coins that contracts sent from inside, and about how many at most. */
 const SOON_MS = 3_000;
+const SOON_MAX = 100;
 /** The same for the first step after a start. */
 const RECOVERED_MS = 20_000;
 
@@ -63,8 +64,9 @@ export class Agreed {
     agreed: readonly Credit[] = [],
     limitMs = Number.POSITIVE_INFINITY,
   ): Promise<(boolean | null)[]> {
-    const until = performance.now() + limitMs;
-    const payments = credits.map((credit) => this.#paymentOf(credit));
+    const isLimited = Number.isFinite(limitMs);
+    const late = new Set(isLimited ? credits.filter(isInside).slice(SOON_MAX) : []);
+    const payments = credits.map((credit) => (late.has(credit) ? null : this.#paymentOf(credit)));
     const heights = [...new Set(payments.flatMap((one) => one?.block.height ?? []))];
     const headers = new Map<number, Header | null>();
     for (const [i, header] of (await endpoint.headers(heights, signal)).entries()) headers.set(heights[i]!, header);
@@ -76,10 +78,12 @@ export class Agreed {
     const found: (boolean | null)[] = [];
     const addresses = new Set(payments.map((payment) => payment?.address));
     const inside = new PaidInside({ endpoint, list: this.#list, reader: this.#reader, agreed, addresses }, signal);
+    const until = performance.now() + limitMs;
     let isFirst = true;
-    for (const payment of payments) {
+    for (const [i, payment] of payments.entries()) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
-      if (!payment || !header) found.push(false);
+      if (late.has(credits[i]!)) found.push(null);
+      else if (!payment || !header) found.push(false);
       else if (isInside(payment.credit)) {
         const isInTime = isFirst || performance.now() < until;
         isFirst = false;

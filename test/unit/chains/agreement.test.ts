@@ -295,3 +295,41 @@ it('asks about the largest first, and then about those that nobody was asked abo
   await judge(crumbs);
   expect(asked).toEqual([2n, 100n, 1n, 2n, 1n]);
 });
+
+/** Two operators: `answer` says what an endpoint knows of the facts that it is asked about. */
+function asking(answer: (name: string, facts: readonly Fact[]) => (boolean | null)[]) {
+  const open = (url: string): Endpoint => ({ name: url, identify: async () => {}, close: () => {} });
+  const endpoints = new Endpoints('a setting', ['http://one.example', 'http://two.example'], open, () => {});
+  const agreement = new Agreement<Endpoint, Fact>(endpoints, () => true, {
+    areThere: async ({ name }, facts) => answer(name, facts),
+    isStored: () => false,
+  });
+  const judge = (facts: Fact[]) =>
+    agreement.judge([{ facts, teller: endpoints.asked }], [block(8), block(9)], signal).then(heights);
+  return { judge, agreement };
+}
+
+it('asks again about what was denied however many new facts come with each step', async () => {
+  let isThere = false;
+  const { judge } = asking((_, facts) =>
+    // two in time
+    facts.map(({ amount }, i) => (i < 2 ? amount.units === 7n && isThere : null)),
+  );
+  await judge([fact(7n, 9)]);
+  isThere = true;
+  const crumbs = Array.from({ length: 10 }, (_, i) => fact(100n + BigInt(i), 9));
+  expect(await judge(crumbs)).toContainEqual([7n, 9]);
+});
+
+it('calls nothing denied that there was no time to ask its teller about again', async () => {
+  const known = new Map<string, boolean | null>([['two', null]]);
+  const { judge, agreement } = asking((name, facts) =>
+    facts.map(() => known.get(name.includes('two') ? 'two' : 'one') ?? null),
+  );
+  expect(await judge([fact(7n, 9)])).toEqual([[7n, null]]);
+  known.set('two', true);
+  expect(await judge([])).toEqual([[7n, null]]);
+  expect(agreement.undenied()).toHaveLength(1);
+  known.set('one', true);
+  expect(await judge([])).toEqual([[7n, 9]]);
+});
