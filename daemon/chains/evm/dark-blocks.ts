@@ -40,6 +40,11 @@ export class DarkBlocks {
     this.#parts = parts;
   }
 
+  /** Whether blocks were read, which would be read once more by another search. */
+  get hasRead(): boolean {
+    return this.#read.size > 0;
+  }
+
   /**
    * The transactions from and to an address from one height to another, until those that are not known send it so many units. Throws
    * `Unavailable`.

@@ -89,6 +89,7 @@ export class NativeCoin {
   /** The last look left a difference to the next one. */
   #isPostponed = false;
   readonly #turns = new Turns();
+  #waiting: ReadonlySet<number> = new Set();
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -156,12 +157,18 @@ export class NativeCoin {
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
     if (!only) this.#noteCompared(listed, waiting, tip.height);
+    if (!only) this.#waiting = new Set(waiting.map(({ id }) => id));
     const last = fresh.at(-1);
     if (last) this.#compared = this.#comparedUpTo(last.id, waiting);
     if (!only && view.atHead) this.#hasMore = last !== undefined && this.#fresh().length > 0;
     const isSettled = open.length === 0 && !this.#isPostponed;
     if (!only) this.#settled = isSettled ? { endpoint, hash: tip.hash } : null;
     return credits;
+  }
+
+  /** Whether the last look left the difference of an address to a later one, so that it told nothing of it. */
+  isWaiting(targetId: number): boolean {
+    return this.#waiting.has(targetId);
   }
 
   /** Has transactions of an address of ours looked for, of which blocks have more than the books. */
@@ -322,11 +329,13 @@ export class NativeCoin {
     const left = this.#turns.begin(open);
     const credits: Credit[] = [];
     for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
-      const next = left.shift();
-      if (!next) break;
+      const [next] = left;
+      // the first time of each is not put off: until it is explained, its invoice may end
+      const isDeferrable = next && explained > 0 && this.#turns.wasTried(next.one.id) && !dark.hasRead;
+      if (!next || (isDeferrable && performance.now() >= until)) break;
+      left.shift();
       this.#turns.tried(next.one.id);
       for (const credit of await this.#explain(endpoint, next.one, next.books, dark, signal)) credits.push(credit);
-      if (performance.now() >= until) break;
     }
     return { credits, left: left.map(({ one }) => one) };
   }

@@ -16,9 +16,14 @@ export class Turns {
   /** Begins a look. Returns its addresses in the order of their turns. `more`: what an address received beyond what is known. */
   begin<T extends { one: { id: number }; more: bigint }>(open: readonly T[]): T[] {
     this.#looks++;
-    if (this.#turns.size >= TURNS_MAX) this.#turns.clear();
+    if (this.#turns.size >= TURNS_MAX) this.#forget();
     const lastOf = ({ one }: T): number => this.#turns.get(one.id)?.last ?? 0;
     return open.toSorted((a, b) => lastOf(a) - lastOf(b) || Number(b.more - a.more));
+  }
+
+  /** Whether an earlier look tried it, so that it had its turn. */
+  wasTried(id: number): boolean {
+    return (this.#turns.get(id)?.last ?? 0) > 0;
   }
 
   tried(id: number): void {
@@ -40,6 +45,11 @@ export class Turns {
   /** The height up to which an address that waits was compared; null: it does not wait. */
   comparedTo(id: number): number | null {
     return this.#turns.get(id)?.comparedTo ?? null;
+  }
+
+  /** Forgets those that do not wait. The others keep their heights, or a payment would be dated in a later block. */
+  #forget(): void {
+    for (const [id, { comparedTo }] of this.#turns) if (comparedTo === null) this.#turns.delete(id);
   }
 
   /** Blocks above a height left the chain. */
