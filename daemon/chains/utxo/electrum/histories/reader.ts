@@ -105,11 +105,13 @@ export class HistoryReader {
     const failed: Failed[] = [];
     let isFull = false;
     let isLate = false;
+    let begun = 0;
     const held = new Set<string>();
     const reading = { tip, held, named: namesOf(entries), judged: new Map<string, number>() };
     try {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
-        const isOver = performance.now() >= until && !this.#isHeld(entry, tip);
+        const isOver = performance.now() >= until && begun >= FETCHED_AT_ONCE && !this.#isHeld(entry, tip);
+        if (!isOver && !this.#isHeld(entry, tip)) begun++;
         const one = isOver ? this.#leave(script, entry, held) : await this.#hold(server, script, entry, reading);
         if (one === 'full') isFull = true;
         else if (one === 'later') isLate = true;

@@ -147,8 +147,9 @@ export class Scripts {
    */
   settle(script: Script, server: Server, status: string | null | undefined, touches: number): void {
     script.status = script.touches === touches ? status : undefined;
-    if (script.status !== undefined && script.status === server.statuses.get(script.hash)) this.dirty.delete(script);
-    else this.dirty.add(script);
+    this.dirty.delete(script);
+    // behind the others: a history that takes many looks keeps none waiting
+    if (script.status === undefined || script.status !== server.statuses.get(script.hash)) this.dirty.add(script);
   }
 
   /** Marks the scripts whose announced status differs from the one that was read. */
