@@ -143,15 +143,21 @@ export function endRefundLink(app: App, tx: Tx, id: number): RefundLinkRow {
   return findRefundLink(tx, id);
 }
 
-/** Whether a text is an address that this service watches. */
-export const isOurs = (app: App, text: string): boolean => targetsOfText(app, text).length > 0;
+/** Why a text is no address of the refund's coin and network; null: it is one. */
+function refundAddressFault(app: App, link: RefundLinkRow, text: string): string | null {
+  const chain = chainOf(app, app.directory.business(link.business_id), assetOf(link.asset));
+  return chain ? addressFault(chain.adapter, text) : 'its network is not connected';
+}
+
+/** Whether a text is an address of the refund's coin and network that this service watches. */
+export const isOurs = (app: App, link: RefundLinkRow, text: string): boolean =>
+  refundAddressFault(app, link, text) === null && targetsOfText(app, text).length > 0;
 
 /** Throws `Rejected('withdrawal.address')` unless the text is an address of the refund's coin and network, and not one of ours. */
 export function checkRefundAddress(app: App, link: RefundLinkRow, address: string): void {
   const asset = assetOf(link.asset);
-  const chain = chainOf(app, app.directory.business(link.business_id), asset);
-  const fault = chain ? addressFault(chain.adapter, address) : 'its network is not connected';
-  const why = fault ?? (isOurs(app, address) ? 'it is an address of the shop' : null);
+  const fault = refundAddressFault(app, link, address);
+  const why = fault ?? (isOurs(app, link, address) ? 'it is an address of the shop' : null);
   if (why === null) return;
   throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}: ${why}.`, 'address');
 }

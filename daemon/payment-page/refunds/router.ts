@@ -95,7 +95,7 @@ function take(app: App): RequestHandler {
       // somebody else was first: the page shows what became of it
       if (error.code === 'refund_link.over') return show(app, 409, request, response);
       if (error.code !== 'withdrawal.address') throw error;
-      return show(app, 422, request, response, address, isOurs(app, address) ? 'ours' : 'invalid');
+      return show(app, 422, request, response, address, isOurs(app, link, address) ? 'ours' : 'invalid');
     }
     const place = `${rootOf(request)}r/${link.slug}${queryOf(localeOf(request))}`;
     response.status(303).location(place).end();
