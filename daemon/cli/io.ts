@@ -7,6 +7,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { SERVICE_ENVIRONMENT } from '../config/paths.ts';
+import { fileCode, isFullFile } from '../kit/full-disk.ts';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 type Output = {
@@ -59,9 +60,10 @@ export function written({ stdout }: Pick<Io, 'stdout'>, text: string): Promise<v
 }
 
 /** Why a result did not arrive. A reader that went away (`… | head`) knows it. */
-function lost({ code, message }: NodeJS.ErrnoException): Error {
+function lost(error: NodeJS.ErrnoException): Error {
+  const { code, message } = error;
   if (code === 'EPIPE') return new FaultShown();
-  const why = code === 'ENOSPC' ? 'the disk is full (ENOSPC)' : (code ?? message);
+  const why = isFullFile(error) ? `the disk is full (${fileCode(error)})` : (code ?? message);
   return new Failure(`the output cannot be written: ${why}. The result is not whole`, EXIT.failed, 'output');
 }
 

@@ -1,7 +1,7 @@
 /** Creates and checks the data directory. */
 import { access, constants, mkdir } from 'node:fs/promises';
 import { Rejected } from '../domain/errors.ts';
-import { fileCode } from './disk-errors.ts';
+import { fileCode } from '../kit/full-disk.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'it is a file',

@@ -1,5 +1,4 @@
 /** The errors of SQLite and of files that the disk or another process causes. */
-import { constants } from 'node:os';
 
 /** Why writes fail: the disk is full, another process holds the lock, or the disk has another fault. */
 export type Trouble = { kind: 'full' | 'locked' | 'failing'; message: string };
@@ -24,14 +23,6 @@ export const isRefusal = (error: unknown): boolean => /^SQLITE_(FULL|IOERR_(WRIT
 export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 export const FULL: Trouble = { kind: 'full', message: 'the disk is full' };
-
-/** The code of a file's error. libuv has no name for a quota that is used up, and Node gives it various ones. */
-export const fileCode = ({ code = '', errno }: NodeJS.ErrnoException): string =>
-  errno === -constants.errno.EDQUOT ? 'EDQUOT' : code;
-
-/** Whether a file was not written because the disk or a quota is full. */
-export const isFullFile = (error: unknown): boolean =>
-  ['ENOSPC', 'EDQUOT'].includes(fileCode(error as NodeJS.ErrnoException));
 
 export function troubleOf(error: unknown): Trouble {
   if (isFullError(error)) return FULL;

@@ -5,7 +5,7 @@
 import { randomFillSync } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { isFullFile } from './disk-errors.ts';
+import { isFullFile } from '../kit/full-disk.ts';
 
 const NAME = 'reserve';
 /** This many times its size must be free before it is made again, because the disk may fill up further. */
@@ -19,8 +19,10 @@ function write(path: string, bytes: number): NodeJS.ErrnoException | null {
     const file = openSync(path, 'w', 0o600);
     try {
       // random bytes, because a compressing file system would reserve no room for others
-      writeSync(file, randomFillSync(Buffer.alloc(bytes)));
+      const written = writeSync(file, randomFillSync(Buffer.alloc(bytes)));
       fsyncSync(file);
+      // a quota takes the part that there is room for
+      if (written < bytes) return Object.assign(new Error(`${path} took a part`), { code: 'ENOSPC' });
     } finally {
       closeSync(file);
     }
@@ -28,6 +30,13 @@ function write(path: string, bytes: number): NodeJS.ErrnoException | null {
   } catch (error) {
     return error as NodeJS.ErrnoException;
   }
+}
+
+/** A disk that became read-only meanwhile keeps the file. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
 }
 
 export class Reserve {
@@ -53,7 +62,7 @@ export class Reserve {
   }
 
   giveUp(): void {
-    rmSync(this.#file, { force: true });
+    remove(this.#file);
   }
 
   /** Whether the disk has more free room than the file needs. */
@@ -68,7 +77,7 @@ export class Reserve {
       const refusal = write(trial, TRIAL_BYTES);
       return refusal !== null && (isFullFile(refusal) || refusal.code === 'EFBIG');
     } finally {
-      rmSync(trial, { force: true });
+      remove(trial);
     }
   }
 

@@ -8,11 +8,12 @@ import { DATABASE } from '../app/backup/container.ts';
 import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
 import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
 import { type BackupJob, type BackupMade, needBackupKey, openWork, withRoom } from '../app/backup/make.ts';
-import { within } from '../app/deadline.ts';
+import { deadline, within } from '../app/deadline.ts';
 import { quarantineOf } from '../app/recovery/quarantine.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { message, reasonOf } from '../domain/messages.ts';
 import type { RejectCode } from '../domain/rejections.ts';
+import { unlessAborted } from '../kit/async.ts';
 import { entryFile } from '../kit/program.ts';
 import { parseSchedule } from '../kit/schedule.ts';
 import { Drills } from './drills.ts';
@@ -22,6 +23,8 @@ const BACKUP_MS_MAX = 3_600_000;
 const BUSY_RETRY_SECONDS = 30;
 /** How often a folder that could not be used is tried again. */
 const FOLDER_MS = 60_000;
+/** After this time a disk counts as one that does not answer. */
+const FOLDER_ANSWER_MS_MAX = 10_000;
 
 type Answer = {
   made?: BackupMade;
@@ -35,6 +38,8 @@ export class Backups {
   readonly #release: string;
   readonly #drills: Drills;
   #prepared = false;
+  /** A look at the folder that has no answer yet: each holds one of the process's few threads for files. */
+  #looking: Promise<void> | null = null;
   /** An alert of this start says that the folder cannot be used. */
   #told = false;
   #running: { stop: AbortController; ended: Promise<unknown> } | null = null;
@@ -64,15 +69,24 @@ export class Backups {
   async #prepare(folder: string): Promise<void> {
     if (this.#prepared) return;
     try {
-      await prepareFolder(this.#app, folder);
-      await needMarker(folder);
+      await this.#look(folder, () => prepareFolder(this.#app, folder));
       this.#prepared = true;
       if (this.#told) await end(this.#app, 'backup.failed', folder);
     } catch (error) {
-      if (!(error instanceof Rejected)) throw error;
+      if (!(error instanceof Rejected || error instanceof Unavailable)) throw error;
       this.#told = true;
       await raiseAs(this.#app, null, 'backup.failed', folder, { folder, reason: reasonOf(error) });
     }
+  }
+
+  /** Looks for the folder's marker, after `first`. Throws `Rejected`, and `Unavailable` while its disk does not answer. */
+  async #look(folder: string, first: () => Promise<void> = async () => {}): Promise<void> {
+    this.#looking ??= first()
+      .then(() => needMarker(folder))
+      .finally(() => {
+        this.#looking = null;
+      });
+    await unlessAborted(this.#looking, deadline(FOLDER_ANSWER_MS_MAX, folder));
   }
 
   /**
@@ -122,7 +136,7 @@ export class Backups {
   async scheduled(folder: string): Promise<void> {
     const now = this.#app.now();
     try {
-      await needMarker(folder);
+      await this.#look(folder);
       await sweepPartials(folder);
       const { file, manifest } = await this.make(await freeName(folder, now));
       const { keep } = this.#app.config.backup;

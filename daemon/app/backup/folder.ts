@@ -25,7 +25,7 @@ const FOLDER_SETTING = 'backup.folder';
 const NAME = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup$/;
 const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.partial$/;
 /** A smaller lead counts as a correction of the clock. */
-const AHEAD_MS_MIN = 10 * 60_000;
+export const AHEAD_MS_MIN = 10 * 60_000;
 const NAMES_MAX = 10_000;
 const LOOKED_AT_MAX = 100;
 const LOOK_MS_MAX = 10_000;

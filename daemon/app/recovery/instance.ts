@@ -20,7 +20,7 @@ import { placeIn, type Recorded, recordedIn } from '../../wallet/signer/recorded
 import { raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
-import { newestBackup } from '../backup/folder.ts';
+import { AHEAD_MS_MIN, newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { STAMP_SETTING } from './clock.ts';
 import { beginAsOlder } from './older.ts';
@@ -58,10 +58,17 @@ export class Instance {
   #stored: Stored;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
+  /** When the run before this one was stamped last, milliseconds since 1970; 0: it never was. */
+  #endedAt = 0;
+  readonly #beganAt: number;
+  /** The folder of backups could not be read yet. */
+  #isUnread = false;
+  #isLooking = false;
 
   private constructor(app: App, folder: string) {
     this.#app = app;
     this.#folder = folder;
+    this.#beganAt = app.now();
     this.#stored = storedIn(app.store) ?? { id: randomUUID(), count: 0, at: 0, journal: null };
   }
 
@@ -69,6 +76,7 @@ export class Instance {
   static async begin(app: App, folder: string): Promise<Instance> {
     const instance = new Instance(app, folder);
     const beside = await besideIn(folder);
+    instance.#endedAt = instance.#stored.at;
     const reason = quarantineOf(app.store) ? null : await instance.#whyOlder(beside);
     if (reason) await app.store.write((tx) => beginAsOlder(app, tx, reason));
     else if (beside) await instance.#tellMoved(beside);
@@ -81,7 +89,24 @@ export class Instance {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#writing = this.stamp();
+      void this.lookAgain();
     }, PAUSE_MS).unref();
+  }
+
+  /** Looks for a newer backup where their folder could not be read at the start, once it can. Never throws. */
+  async lookAgain(): Promise<void> {
+    if (!this.#isUnread || this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      // this run's own backups are newer than the run before it
+      const reason = quarantineOf(this.#app.store) ? null : await this.#backupAhead(this.#beganAt - AHEAD_MS_MIN);
+      if (reason) await this.#app.store.write((tx) => beginAsOlder(this.#app, tx, reason));
+    } catch (error) {
+      this.#isUnread = true;
+      this.#app.log.warn({ error }, 'the backups were not compared with this database');
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   /** Never throws: without it a rollback is noticed by other signs, or by an earlier stamp. */
@@ -119,7 +144,7 @@ export class Instance {
     if (!this.#app.directory.accounts().some(({ chainKey }) => !chainKey.startsWith('sandbox:'))) return null;
     const { id, count } = this.#stored;
     if (beside && (beside.id !== id || beside.count > count)) return message('older.database');
-    return (await this.#journalAhead()) ?? (await this.#backupAhead());
+    return (await this.#journalAhead()) ?? (await this.#backupAhead(this.#beganAt));
   }
 
   async #journalAhead(): Promise<Message | null> {
@@ -134,13 +159,20 @@ export class Instance {
     return unknown > 0 ? message('older.journal', { count: unknown }) : null;
   }
 
-  async #backupAhead(): Promise<Message | null> {
+  /** `until`: backups that were made more than AHEAD_MS_MIN after it do not count. */
+  async #backupAhead(until: number): Promise<Message | null> {
     const { folder } = this.#app.config.backup;
-    const { at } = this.#stored;
+    const at = this.#endedAt;
     // a service of an earlier release has no such time
     if (folder === null || at === 0) return null;
     const key = await readBackupKey(join(this.#folder, VAULT_FOLDER)).catch(() => null);
-    const made = key && (await newestBackup(folder, key.fingerprint, this.#app.now()).catch(() => null));
+    this.#isUnread = false;
+    const made =
+      key &&
+      (await newestBackup(folder, key.fingerprint, until).catch(() => {
+        this.#isUnread = true;
+        return null;
+      }));
     if (made === null || made <= at + BACKUP_AHEAD_MS_MIN) return null;
     return message('older.backup', { made: new Date(made).toISOString(), end: new Date(at).toISOString() });
   }

@@ -8,6 +8,7 @@ import { appendFile, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backupHeader, inspectBackup } from '../../app/backup/restore.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { isFullFile } from '../../kit/full-disk.ts';
 import type { OperatorExtra } from '../operator/context.ts';
 import { sweepFiles } from './downloads.ts';
 
@@ -79,7 +80,7 @@ export class Uploads {
       return upload.file;
     } catch (error) {
       await this.sweep();
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
+      if (isFullFile(error)) {
         throw new Rejected('backup.upload', 'The disk of Countinghouse is full: nothing of this file was kept');
       }
       throw error;
