@@ -8,6 +8,7 @@ import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import { behindAt, type Request } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
 import { EndpointPair, type EvmScene } from './evm-controls.ts';
+import { testAccount } from './keys.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 type Fields = { [key: string]: Json };
@@ -133,6 +134,22 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     expect(pair.scene.alerts).toEqual([
       expect.objectContaining({ message: expect.stringMatching(/left out payments/) }),
     ]);
+  });
+
+  it('is not blamed for coins that one look had no room to explain', async () => {
+    const { adapter } = await pair.watching(pair.urls, { secondLookMs: 0 });
+    const ids: number[] = [];
+    for (let index = 7_000; index < 7_060; index++) {
+      const target = await adapter.deriveAddress(testAccount, 0, index);
+      ids.push(pair.book.watch(target));
+      await pair.scene.anvil.send({ to: target.address, value: 5n });
+    }
+    await pair.scene.anvil.mine();
+    await until(async () => {
+      await pair.book.catchUp(adapter);
+      return ids.every((id) => pair.book.paid(id).length === 1);
+    }, 'each is paid');
+    expect(pair.scene.alerts).toEqual([]);
   });
 
   it('goes on with another endpoint when one dies, lags, or sends garbage', async () => {
