@@ -213,6 +213,11 @@ export class Store implements Reader {
     if (!this.#reserve) return;
     if (this.#reserve.keep()) {
       if (!this.#sparing) return;
+      if (this.#reserve.takesNothing()) {
+        // a quota had room for the reserve alone
+        this.#reserve.giveUp();
+        return;
+      }
       this.#sparing = false;
       this.#tell(null);
     } else if (!this.#reserve.hasRoom()) {

@@ -153,6 +153,10 @@ describe('a full disk', () => {
     expect([reserve(), troubles]).toEqual([false, ['full']]);
     await expect(write(it_.store, 'shop', '')).rejects.toBeInstanceOf(Unavailable);
     await it_.store.urgently(() => write(it_.store, 'operator', ''));
+    // what the reserve takes is the last that there is
+    it_.store.tend();
+    expect([reserve(), troubles]).toEqual([false, ['full']]);
+    await expect(write(it_.store, 'shop', '')).rejects.toBeInstanceOf(Unavailable);
     quota.mockReturnValue(false);
     it_.store.tend();
     await write(it_.store, 'shop', '');
