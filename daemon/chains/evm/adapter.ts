@@ -269,7 +269,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
     // a view without payments that are known to lack is not complete
-    const handled = atHead && left.length === 0 ? tipOf(checkpoint).hash : null;
+    const isWhole = left.length === 0 && !this.#native.hasLeftFirst;
+    const handled = atHead && isWhole ? tipOf(checkpoint).hash : null;
     if (atHead) this.absence?.noteRead(checkpoint);
     const byHash = !step.isFar && again.length === 0 && step.headers.length === newest.length;
     return { checkpoint, byHash, told: groups, handled, finalized, unknownTransfers, ...sent };

@@ -30,6 +30,8 @@ const RECOVERED_MS = 20_000;
 const OLD_BLOCKS = CHECKPOINT_BLOCKS_MAX - 20;
 
 type Payment = { credit: Credit; block: BlockId; address: string };
+/** For how long, and about how many coins that contracts sent from inside an endpoint is asked; absent: about all. */
+type Limit = { ms?: number; count?: number };
 
 export class Agreed {
   readonly #list: ScriptList;
@@ -49,23 +51,23 @@ export class Agreed {
     signal: AbortSignal,
     agreed: readonly Credit[],
   ): Promise<(boolean | null)[]> {
-    return this.areThere(endpoint, credits, signal, agreed, SOON_MS);
+    return this.areThere(endpoint, credits, signal, agreed, { ms: SOON_MS, count: SOON_MAX });
   }
 
   /**
    * For each credit whether the endpoint has it. One transaction may have thousands, so each is asked for once. `agreed`: credits that
    * were affirmed before, and that the books do not have yet. Coins from inside a contract take several questions each: null after
-   * `limitMs`.
+   * `limit`.
    */
   async areThere(
     endpoint: EvmEndpoint,
     credits: readonly Credit[],
     signal: AbortSignal,
     agreed: readonly Credit[] = [],
-    limitMs = Number.POSITIVE_INFINITY,
+    limit: Limit = {},
   ): Promise<(boolean | null)[]> {
-    const isLimited = Number.isFinite(limitMs);
-    const late = new Set(isLimited ? credits.filter(isInside).slice(SOON_MAX) : []);
+    const { ms = Number.POSITIVE_INFINITY, count = credits.length } = limit;
+    const late = new Set(credits.filter(isInside).slice(count));
     const payments = credits.map((credit) => (late.has(credit) ? null : this.#paymentOf(credit)));
     const heights = [...new Set(payments.flatMap((one) => one?.block.height ?? []))];
     const headers = new Map<number, Header | null>();
@@ -78,7 +80,7 @@ export class Agreed {
     const found: (boolean | null)[] = [];
     const addresses = new Set(payments.map((payment) => payment?.address));
     const inside = new PaidInside({ endpoint, list: this.#list, reader: this.#reader, agreed, addresses }, signal);
-    const until = performance.now() + limitMs;
+    const until = performance.now() + ms;
     let isFirst = true;
     for (const [i, payment] of payments.entries()) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
@@ -133,7 +135,7 @@ export class Agreed {
 
   /** Those of some credits that the endpoint has. */
   async #having(endpoint: EvmEndpoint, credits: readonly Credit[], signal: AbortSignal): Promise<Credit[]> {
-    const there = await this.areThere(endpoint, credits, signal, [], RECOVERED_MS);
+    const there = await this.areThere(endpoint, credits, signal, [], { ms: RECOVERED_MS });
     return credits.filter((_, i) => there[i]);
   }
 

@@ -34,6 +34,8 @@ const NEW_AT_START_IDS = 200_000;
 /** The differences that one look explains, and for how long. The next looks explain the others. */
 const EXPLAINED_PER_LOOK_MAX = 50;
 const EXPLAIN_MS = 5_000;
+/** The same where one is put off that had no turn lately. Endpoints of BNB Smart Chain keep the state of blocks for a minute. */
+const FIRST_MS = 20_000;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
 /** More than one look asks for. */
@@ -89,7 +91,8 @@ export class NativeCoin {
   /** The last look left a difference to the next one. */
   #isPostponed = false;
   readonly #turns = new Turns();
-  #waiting: ReadonlySet<number> = new Set();
+  /** The addresses whose differences the last look left to the next one. */
+  #left: ReadonlySet<number> = new Set();
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -119,7 +122,10 @@ export class NativeCoin {
     const tip = tipOf(view.checkpoint);
     const holders = only ? [] : (this.#list.holders?.(this.#asset) ?? []);
     const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...holders, ...fresh]));
-    if (!only) this.#isPostponed = false;
+    if (!only) {
+      this.#isPostponed = false;
+      this.#left = new Set();
+    }
     if (listed.length === 0) return [];
     const balances = await endpoint.balances(
       listed.map(({ script }) => hexOfScript(script)),
@@ -151,13 +157,13 @@ export class NativeCoin {
       else open.push({ one, more: came - sumOf(known), books: { credits: known, ...out } });
     }
     if (waiting.length > 0) this.#isPostponed = true;
-    const { credits, left } = await this.#explainInTurn(endpoint, open, dark, signal);
+    const { credits, left } = await this.#explainInTurn(endpoint, open, dark, signal, !only);
+    if (!only) this.#left = new Set(left.map(({ id }) => id));
     waiting.push(...left);
     // without progress it waits for the next block
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
     if (!only) this.#noteCompared(listed, waiting, tip.height);
-    if (!only) this.#waiting = new Set(waiting.map(({ id }) => id));
     const last = fresh.at(-1);
     if (last) this.#compared = this.#comparedUpTo(last.id, waiting);
     if (!only && view.atHead) this.#hasMore = last !== undefined && this.#fresh().length > 0;
@@ -166,9 +172,14 @@ export class NativeCoin {
     return credits;
   }
 
-  /** Whether the last look left the difference of an address to a later one, so that it told nothing of it. */
-  isWaiting(targetId: number): boolean {
-    return this.#waiting.has(targetId);
+  /** Whether the last look left the difference of an address to the next one, so that it told nothing of it. */
+  isLeft(targetId: number): boolean {
+    return this.#left.has(targetId);
+  }
+
+  /** Whether it left one that had no turn lately: a payment may be there of which nothing was told. */
+  get hasLeftFirst(): boolean {
+    return [...this.#left].some((id) => !this.#turns.wasTried(id));
   }
 
   /** Has transactions of an address of ours looked for, of which blocks have more than the books. */
@@ -318,36 +329,47 @@ export class NativeCoin {
     this.#comparedTo = Math.max(height, this.#comparedTo ?? 0);
   }
 
-  /** The credits of as many addresses as one look explains, and the others. */
+  /**
+   * The credits of as many addresses as one look explains, and the others. An address that had no turn lately is put off only after
+   * FIRST_MS: until it is explained, its invoice may end. `isOwn`: a look that takes turns, not the second one of another operator.
+   */
   async #explainInTurn(
     endpoint: EvmEndpoint,
     open: readonly Difference[],
     dark: DarkBlocks,
     signal: AbortSignal,
+    isOwn: boolean,
   ): Promise<{ credits: Credit[]; left: ListedScript[] }> {
-    const until = performance.now() + EXPLAIN_MS;
-    const left = this.#turns.begin(open);
+    const began = performance.now();
+    if (isOwn) this.#turns.begin();
+    const left = this.#turns.inOrder(open);
     const credits: Credit[] = [];
     for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
       const [next] = left;
-      // the first time of each is not put off: until it is explained, its invoice may end
-      const isDeferrable = next && explained > 0 && this.#turns.wasTried(next.one.id) && !dark.hasRead;
-      if (!next || (isDeferrable && performance.now() >= until)) break;
+      if (!next) break;
+      // blocks that were read would be read once more
+      const limitMs = this.#turns.wasTried(next.one.id) && !dark.hasRead ? EXPLAIN_MS : FIRST_MS;
+      if (explained > 0 && performance.now() - began >= limitMs) break;
+      const found = await this.#explain(endpoint, next.one, next.books, dark, signal);
+      if (found === null) break;
       left.shift();
-      this.#turns.tried(next.one.id);
-      for (const credit of await this.#explain(endpoint, next.one, next.books, dark, signal)) credits.push(credit);
+      if (isOwn) this.#turns.tried(next.one.id);
+      for (const credit of found) credits.push(credit);
     }
     return { credits, left: left.map(({ one }) => one) };
   }
 
-  /** The credits that explain the difference between the stored balance and the endpoint's, oldest first. */
+  /**
+   * The credits that explain the difference between the stored balance and the endpoint's, oldest first; null: the endpoint has lost the
+   * state of the tip meanwhile.
+   */
   async #explain(
     endpoint: EvmEndpoint,
     one: ListedScript,
     books: Books,
     dark: DarkBlocks,
     signal: AbortSignal,
-  ): Promise<Credit[]> {
+  ): Promise<Credit[] | null> {
     const { checkpoint } = dark;
     const address = hexOfScript(one.script);
     // the total received up to a block, which never falls from one block to the next; null: the endpoint does not have that state
@@ -355,7 +377,8 @@ export class NativeCoin {
       const [balance] = await endpoint.balances([address], block, signal);
       return balance === null || balance === undefined ? null : balance + books.left(block.height);
     };
-    const all = (await cameBy(tipOf(checkpoint))) ?? 0n;
+    const all = await cameBy(tipOf(checkpoint));
+    if (all === null) return null;
     const credits: Credit[] = [];
     let from = 0;
     let held = sumOf(books.credits);

@@ -101,8 +101,8 @@ export class SecondLook {
     // blocks further down may have been read from another endpoint
     const isLeftOut = ({ id, targetId, block }: Credit): boolean => {
       // what the first look had no time for was not left out
-      const isWaiting = placeOf(id) === 0 && this.#native.isWaiting(targetId);
-      return block !== null && block.height >= recent && !isWaiting;
+      const isLeft = placeOf(id) === 0 && this.#native.isLeft(targetId);
+      return block !== null && block.height >= recent && !isLeft;
     };
     if (credits.some(isLeftOut))
       this.#endpoints.caught(asked, 'it left out payments that another endpoint has in the same blocks');

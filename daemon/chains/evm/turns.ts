@@ -1,39 +1,50 @@
 /**
  * The order in which addresses have their differences explained. One look explains only some, and anybody can send a crumb to any number
- * of addresses with each block. So those come first that were never tried, or not for the longest time; of these, those that received most.
+ * of addresses with each block. So those come first that were not tried lately, or not for the longest time; of these, those that received most.
  */
+import { MS_PER_HOUR } from '../../domain/time.ts';
 
-/** `last`: the number of the look that tried it; 0: none did. `comparedTo`: of one that waits, the height up to which it was compared. */
-type Turn = { last: number; comparedTo: number | null };
+/**
+ * `look`: the number of the look that tried it; 0: none did. `atMs`: when, by `performance.now`. `comparedTo`: of one that waits, the
+ * height up to which it was compared.
+ */
+type Turn = { look: number; atMs: number; comparedTo: number | null };
 
 /** More than one look asks for. */
 const TURNS_MAX = 5_000;
+const NEVER: Turn = { look: 0, atMs: Number.NEGATIVE_INFINITY, comparedTo: null };
 
 export class Turns {
   #looks = 0;
   readonly #turns = new Map<number, Turn>();
 
-  /** Begins a look. Returns its addresses in the order of their turns. `more`: what an address received beyond what is known. */
-  begin<T extends { one: { id: number }; more: bigint }>(open: readonly T[]): T[] {
+  /** Begins a look that tries addresses. */
+  begin(): void {
     this.#looks++;
-    if (this.#turns.size >= TURNS_MAX) this.#forget();
-    const lastOf = ({ one }: T): number => this.#turns.get(one.id)?.last ?? 0;
-    return open.toSorted((a, b) => lastOf(a) - lastOf(b) || Number(b.more - a.more));
+    if (this.#turns.size < TURNS_MAX) return;
+    // what waits keeps its height, or a payment would be dated in a later block
+    for (const [id, { comparedTo }] of this.#turns) if (comparedTo === null) this.#turns.delete(id);
   }
 
-  /** Whether an earlier look tried it, so that it had its turn. */
+  /** Addresses in the order of their turns. `more`: what an address received beyond what is known. */
+  inOrder<T extends { one: { id: number }; more: bigint }>(open: readonly T[]): T[] {
+    const lookOf = ({ one }: T): number => (this.wasTried(one.id) ? this.#of(one.id).look : 0);
+    return open.toSorted((a, b) => lookOf(a) - lookOf(b) || Number(b.more - a.more));
+  }
+
+  /** Whether it had its turn within the last hour, so that it can wait for the next one. */
   wasTried(id: number): boolean {
-    return (this.#turns.get(id)?.last ?? 0) > 0;
+    return performance.now() - this.#of(id).atMs < MS_PER_HOUR;
   }
 
   tried(id: number): void {
-    this.#turns.set(id, { last: this.#looks, comparedTo: this.comparedTo(id) });
+    this.#turns.set(id, { look: this.#looks, atMs: performance.now(), comparedTo: this.comparedTo(id) });
   }
 
   /** It waits. `comparedTo`: unless it waited before. */
   left(id: number, comparedTo: number | null): void {
-    const last = this.#turns.get(id)?.last ?? 0;
-    this.#turns.set(id, { last, comparedTo: this.comparedTo(id) ?? comparedTo });
+    const turn = this.#of(id);
+    this.#turns.set(id, { ...turn, comparedTo: turn.comparedTo ?? comparedTo });
   }
 
   /** It waits no more. */
@@ -44,12 +55,7 @@ export class Turns {
 
   /** The height up to which an address that waits was compared; null: it does not wait. */
   comparedTo(id: number): number | null {
-    return this.#turns.get(id)?.comparedTo ?? null;
-  }
-
-  /** Forgets those that do not wait. The others keep their heights, or a payment would be dated in a later block. */
-  #forget(): void {
-    for (const [id, { comparedTo }] of this.#turns) if (comparedTo === null) this.#turns.delete(id);
+    return this.#of(id).comparedTo;
   }
 
   /** Blocks above a height left the chain. */
@@ -57,5 +63,9 @@ export class Turns {
     for (const turn of this.#turns.values()) {
       if (turn.comparedTo !== null) turn.comparedTo = Math.min(turn.comparedTo, height);
     }
+  }
+
+  #of(id: number): Readonly<Turn> {
+    return this.#turns.get(id) ?? NEVER;
   }
 }

@@ -63,8 +63,8 @@ function scene() {
   };
   const reader = new OutgoingReader('ETH', [], list as ScriptList);
   const agreed = new Agreed([], list as ScriptList, reader);
-  const ask = (credits: readonly Credit[], limitMs?: number) =>
-    agreed.areThere(endpoint as EvmEndpoint, credits, SIGNAL, [], limitMs);
+  const ask = (credits: readonly Credit[], ms?: number) =>
+    agreed.areThere(endpoint as EvmEndpoint, credits, SIGNAL, [], ms === undefined ? {} : { ms });
   const recover = (coins: readonly StoredCoin[]) =>
     agreed.recovered(endpoint as EvmEndpoint, coins, BLOCK.height, SIGNAL);
   return { ask, recover, sendings };

@@ -200,13 +200,31 @@ describe('a crumb to each of many addresses with each block', () => {
     const explained = await next(chain, 5);
     expect(explained).toEqual([31, 32, 33, 34]);
     expect(chain.asked).toHaveLength(1);
-    expect(CROWD.filter((id) => !chain.coin.isWaiting(id))).toEqual(explained);
+    expect(CROWD.filter((id) => !chain.coin.isLeft(id))).toEqual(explained);
   });
 
-  it('puts no first difference of an address off, however slow the endpoint is', async () => {
+  it('puts first differences of addresses off only for so long, and is not whole then', async () => {
     const chain = crowded();
     slow(chain);
-    expect(await next(chain, 2)).toEqual(CROWD.slice(0, 50));
+    expect(await next(chain, 2)).toEqual(CROWD.slice(0, 14));
+    expect(chain.coin.hasLeftFirst).toBe(true);
+    vi.restoreAllMocks();
+    chain.delay(() => {});
+    while (chain.coin.hasLeftFirst) await chain.look();
+    expect([...chain.found.keys()].sort((a, b) => a - b)).toEqual(CROWD);
+  });
+
+  it('leaves to the next look what the endpoint lost the state for meanwhile', async () => {
+    const chain = scene(3, [2]);
+    let questions = 0;
+    chain.delay(() => {
+      questions++;
+      if (questions === 2) chain.loseState(1);
+    });
+    expect(await chain.look()).toEqual([]);
+    expect([chain.coin.hasLeftFirst, chain.coin.isLeft(2)]).toEqual([true, true]);
+    expect(await chain.look()).toMatchObject([{ targetId: 2, amount: { units: UNITS } }]);
+    expect(chain.coin.hasLeftFirst).toBe(false);
   });
 
   it('keeps no new address from being compared', async () => {
