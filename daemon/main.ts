@@ -411,7 +411,10 @@ async function work({ app, sandbox, timetable, instance }: Parts, cleanup: Clean
     },
   });
   jobs.start(timetable);
-  timetable.every('stamp', STAMP_MS, () => instance.stamp());
+  timetable.every('stamp', STAMP_MS, async () => {
+    void instance.lookAgain();
+    await instance.stamp();
+  });
   cleanup.push(() => jobs.stop());
   app.wake.webhooks();
   timetable.onStep = () => liveRates.clockSet();

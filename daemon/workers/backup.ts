@@ -69,7 +69,10 @@ export class Backups {
   async #prepare(folder: string): Promise<void> {
     if (this.#prepared) return;
     try {
+      const isJoined = this.#looking !== null;
       await this.#look(folder, () => prepareFolder(this.#app, folder));
+      // a look that began before prepares nothing: the next call does
+      if (isJoined) return;
       this.#prepared = true;
       if (this.#told) await end(this.#app, 'backup.failed', folder);
     } catch (error) {

@@ -56,9 +56,12 @@ export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: str
 
 /** Throws `Rejected('backup.unmounted')` if the folder lacks the marker. */
 export async function needMarker(folder: string): Promise<void> {
-  if (await isThere(join(folder, MARKER))) return;
+  if (!(await isThere(join(folder, MARKER)))) throw unmounted(folder);
+}
+
+function unmounted(folder: string): Rejected {
   const text = `${folder} lacks the file ${MARKER}: is its disk mounted? If it is the right one, make an empty file of that name there`;
-  throw new Rejected('backup.unmounted', text);
+  return new Rejected('backup.unmounted', text);
 }
 
 /** An unused name for a backup made now. */
@@ -82,12 +85,18 @@ export type Oddities = { future: string[]; broken: string[] };
 /**
  * When the newest whole backup of a wallet in the folder was made, in milliseconds since 1970; null: there is none. One of a
  * time after `now` was made while a clock was wrong, and does not count. `fingerprint`: null for any wallet. Throws as `readdir`, and
- * `Unavailable` while the disk does not answer.
+ * `Unavailable` while the disk does not answer. `isMarked`: throws `Rejected('backup.unmounted')` where the marker is missing.
  */
-export async function newestBackup(folder: string, fingerprint: string | null, now: number): Promise<number | null> {
-  const look = looks.get(folder) ?? latestHeaders(folder).finally(() => looks.delete(folder));
+export async function newestBackup(
+  folder: string,
+  fingerprint: string | null,
+  now: number,
+  { isMarked = false }: { isMarked?: boolean } = {},
+): Promise<number | null> {
+  const look = looks.get(folder) ?? lookInto(folder).finally(() => looks.delete(folder));
   looks.set(folder, look);
-  const found = await unlessAborted(look, deadline(LOOK_MS_MAX, folder));
+  const { found, hasMarker } = await unlessAborted(look, deadline(LOOK_MS_MAX, folder));
+  if (isMarked && !hasMarker) throw unmounted(folder);
   const times = found
     .filter(({ header, at }) => header !== null && at <= now + AHEAD_MS_MIN)
     .filter(({ header }) => fingerprint === null || header?.fingerprint === fingerprint);
@@ -95,16 +104,18 @@ export async function newestBackup(folder: string, fingerprint: string | null, n
 }
 
 /** By folder. A network disk that is away may never answer, and each look at it holds one of the process's few threads. */
-const looks = new Map<string, Promise<Found[]>>();
+const looks = new Map<string, Promise<Look>>();
 
 type Found = { header: SealedHeader | null; at: number };
+type Look = { found: Found[]; hasMarker: boolean };
 
 /** The names of later ones are larger, unless a clock was wrong. */
-async function latestHeaders(folder: string): Promise<Found[]> {
-  const names = (await readdir(folder)).filter((each) => NAME.test(each)).sort();
+async function lookInto(folder: string): Promise<Look> {
+  const all = await readdir(folder);
+  const names = all.filter((each) => NAME.test(each)).sort();
   const found: Found[] = [];
   for (const name of names.slice(-LOOKED_AT_MAX)) found.push(await headerOf(join(folder, name)));
-  return found;
+  return { found, hasMarker: all.includes(MARKER) };
 }
 
 /** `header`: null if the file is no whole backup. */

@@ -61,6 +61,7 @@ export class Instance {
   /** When the run before this one was stamped last, milliseconds since 1970; 0: it never was. */
   #endedAt = 0;
   readonly #beganAt: number;
+  readonly #beganMs = performance.now();
   /** The folder of backups could not be read yet. */
   #isUnread = false;
   #isLooking = false;
@@ -89,17 +90,19 @@ export class Instance {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#writing = this.stamp();
-      void this.lookAgain();
     }, PAUSE_MS).unref();
   }
 
-  /** Looks for a newer backup where their folder could not be read at the start, once it can. Never throws. */
+  /** Looks for a newer backup where their folder could not be read at the start, once it can. To be called every minute. Never throws. */
   async lookAgain(): Promise<void> {
+    // a quarantine of this run looks at all that happened since
+    if (quarantineOf(this.#app.store)) this.#isUnread = false;
     if (!this.#isUnread || this.#isLooking) return;
     this.#isLooking = true;
     try {
-      // this run's own backups are newer than the run before it
-      const reason = quarantineOf(this.#app.store) ? null : await this.#backupAhead(this.#beganAt - AHEAD_MS_MIN);
+      // this run's own backups are newer than the run before it, also where the clock was ahead at the start
+      const beganAt = Math.min(this.#beganAt, this.#app.now() - (performance.now() - this.#beganMs));
+      const reason = await this.#backupAhead(beganAt - AHEAD_MS_MIN);
       if (reason) await this.#app.store.write((tx) => beginAsOlder(this.#app, tx, reason));
     } catch (error) {
       this.#isUnread = true;
@@ -169,7 +172,7 @@ export class Instance {
     this.#isUnread = false;
     const made =
       key &&
-      (await newestBackup(folder, key.fingerprint, until).catch(() => {
+      (await newestBackup(folder, key.fingerprint, until, { isMarked: true }).catch(() => {
         this.#isUnread = true;
         return null;
       }));

@@ -57,9 +57,12 @@ it('is found once the disk of the backups is there, and its own later backups te
   await backups.scheduled(folder);
   renameSync(folder, away);
   for (const isOlder of [false, true]) {
+    // the mount point of a disk that is away is an empty folder
+    if (isOlder) mkdirSync(folder);
     await stamp(isOlder ? bench.at - HOUR : bench.at, isOlder ? 100 : 1);
     const instance = await Instance.begin(app, root);
     expect(quarantineOf(app.store)).toBeNull();
+    rmSync(folder, { recursive: true, force: true });
     renameSync(away, folder);
     bench.at += HOUR;
     await backups.scheduled(folder);
