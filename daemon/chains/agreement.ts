@@ -216,7 +216,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   /**
    * For each affirmed fact whether two operators state it now: its teller of this step, or one of an earlier step that is asked again,
    * because what it has taken back would agree with what another one says wrongly later. In place of a teller that does not answer, a
-   * third operator counts; where there is none, the teller has taken nothing back. Null: nobody knows now.
+   * third operator counts; where there is none, the teller has taken nothing back. Null: there was no time to ask it.
    */
   async #areKept(
     teller: E,
@@ -228,7 +228,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     if (old.length === 0) return affirmed.map(() => true);
     const facts = old.map(({ fact }) => fact);
     const still = await this.#endpoints.with(teller, (own) => this.#areThere(own, facts, signal, agreed), signal);
-    if (!still) return affirmed.map(({ isOld }) => !isOld || this.#endpoints.operators < 3 || null);
+    if (!still) return affirmed.map(({ isOld }) => !isOld || this.#endpoints.operators < 3);
     return affirmed.map((one) => !one.isOld || (still[old.indexOf(one)] ?? null));
   }
 

@@ -36,6 +36,8 @@ const EXPLAINED_PER_LOOK_MAX = 50;
 const EXPLAIN_MS = 5_000;
 /** The same where one is put off that had no turn lately. Endpoints of BNB Smart Chain keep the state of blocks for a minute. */
 const FIRST_MS = 20_000;
+/** For how long differences that are put off hold deadlines. */
+const LEFT_HOLDS_MS = 600_000;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
 /** More than one look asks for. */
@@ -92,7 +94,11 @@ export class NativeCoin {
   #isPostponed = false;
   readonly #turns = new Turns();
   /** The addresses whose differences the last look left to the next one. */
-  #left: ReadonlySet<number> = new Set();
+  #left: readonly ListedScript[] = [];
+  /** The ids of those, and of those that it put off for another reason: it told nothing of them. */
+  #untold: ReadonlySet<number> = new Set();
+  /** Since when each look left an address that had no turn lately; null: the last one left none. */
+  #leftFirstAtMs: number | null = null;
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -121,10 +127,12 @@ export class NativeCoin {
     const fresh = only || !view.atHead ? [] : this.#fresh();
     const tip = tipOf(view.checkpoint);
     const holders = only ? [] : (this.#list.holders?.(this.#asset) ?? []);
-    const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...holders, ...fresh]));
+    const listed =
+      only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...holders, ...fresh, ...this.#left]));
     if (!only) {
       this.#isPostponed = false;
-      this.#left = new Set();
+      this.#left = [];
+      this.#untold = new Set();
     }
     if (listed.length === 0) return [];
     const balances = await endpoint.balances(
@@ -157,9 +165,11 @@ export class NativeCoin {
       else open.push({ one, more: came - sumOf(known), books: { credits: known, ...out } });
     }
     if (waiting.length > 0) this.#isPostponed = true;
-    const { credits, left } = await this.#explainInTurn(endpoint, open, dark, signal, !only);
-    if (!only) this.#left = new Set(left.map(({ id }) => id));
+    const explained = await this.#explainInTurn(endpoint, open, dark, signal, !only);
+    if (explained === null) return null;
+    const { credits, left } = explained;
     waiting.push(...left);
+    if (!only) this.#noteLeft(left, waiting);
     // without progress it waits for the next block
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
@@ -172,14 +182,24 @@ export class NativeCoin {
     return credits;
   }
 
-  /** Whether the last look left the difference of an address to the next one, so that it told nothing of it. */
-  isLeft(targetId: number): boolean {
-    return this.#left.has(targetId);
+  /** Whether the last look left the difference of an address to a later one, so that it told nothing of it. */
+  isUntold(targetId: number): boolean {
+    return this.#untold.has(targetId);
   }
 
-  /** Whether it left one that had no turn lately: a payment may be there of which nothing was told. */
+  /**
+   * Whether it left one that had no turn lately: a payment may be there of which nothing was told. After some minutes it is so by somebody's
+   * crumbs, which hold no deadline for longer.
+   */
   get hasLeftFirst(): boolean {
-    return [...this.#left].some((id) => !this.#turns.wasTried(id));
+    return this.#leftFirstAtMs !== null && performance.now() - this.#leftFirstAtMs < LEFT_HOLDS_MS;
+  }
+
+  #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[]): void {
+    this.#left = left;
+    this.#untold = new Set(waiting.map(({ id }) => id));
+    const hasFirst = left.some(({ id }) => !this.#turns.wasTried(id));
+    this.#leftFirstAtMs = hasFirst ? (this.#leftFirstAtMs ?? performance.now()) : null;
   }
 
   /** Has transactions of an address of ours looked for, of which blocks have more than the books. */
@@ -331,7 +351,8 @@ export class NativeCoin {
 
   /**
    * The credits of as many addresses as one look explains, and the others. An address that had no turn lately is put off only after
-   * FIRST_MS: until it is explained, its invoice may end. `isOwn`: a look that takes turns, not the second one of another operator.
+   * FIRST_MS: until it is explained, its invoice may end. `isOwn`: a look that takes turns, not the second one of another operator. Null: the
+   * endpoint has no state of the tip for single questions.
    */
   async #explainInTurn(
     endpoint: EvmEndpoint,
@@ -339,7 +360,7 @@ export class NativeCoin {
     dark: DarkBlocks,
     signal: AbortSignal,
     isOwn: boolean,
-  ): Promise<{ credits: Credit[]; left: ListedScript[] }> {
+  ): Promise<{ credits: Credit[]; left: ListedScript[] } | null> {
     const began = performance.now();
     if (isOwn) this.#turns.begin();
     const left = this.#turns.inOrder(open);
@@ -347,10 +368,11 @@ export class NativeCoin {
     for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
       const [next] = left;
       if (!next) break;
+      const limitMs = this.#turns.wasTried(next.one.id) ? EXPLAIN_MS : FIRST_MS;
       // blocks that were read would be read once more
-      const limitMs = this.#turns.wasTried(next.one.id) && !dark.hasRead ? EXPLAIN_MS : FIRST_MS;
-      if (explained > 0 && performance.now() - began >= limitMs) break;
+      if (explained > 0 && !dark.hasRead && performance.now() - began >= limitMs) break;
       const found = await this.#explain(endpoint, next.one, next.books, dark, signal);
+      if (found === null && explained === 0) return null;
       if (found === null) break;
       left.shift();
       if (isOwn) this.#turns.tried(next.one.id);

@@ -14,7 +14,7 @@ import type { BlockProofs } from './block-proofs.ts';
 import { placeOf } from './credit-ids.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { type Held, LeftOut, type Range, type Window } from './left-out.ts';
-import type { NativeCoin } from './native.ts';
+import { isInside, type NativeCoin } from './native.ts';
 import { confirmed, type Transfers, urgent } from './transfers.ts';
 import type { TrueHeaders } from './true-headers.ts';
 
@@ -99,10 +99,12 @@ export class SecondLook {
     );
     if (credits.length === 0) return null;
     // blocks further down may have been read from another endpoint
-    const isLeftOut = ({ id, targetId, block }: Credit): boolean => {
+    const isLeftOut = (credit: Credit): boolean => {
+      const { id, targetId, block } = credit;
       // what the first look had no time for was not left out
-      const isLeft = placeOf(id) === 0 && this.#native.isLeft(targetId);
-      return block !== null && block.height >= recent && !isLeft;
+      const isCoin = placeOf(id) === 0 || isInside(credit);
+      const isUntold = isCoin && this.#native.isUntold(targetId);
+      return block !== null && block.height >= recent && !isUntold;
     };
     if (credits.some(isLeftOut))
       this.#endpoints.caught(asked, 'it left out payments that another endpoint has in the same blocks');

@@ -200,7 +200,7 @@ describe('a crumb to each of many addresses with each block', () => {
     const explained = await next(chain, 5);
     expect(explained).toEqual([31, 32, 33, 34]);
     expect(chain.asked).toHaveLength(1);
-    expect(CROWD.filter((id) => !chain.coin.isLeft(id))).toEqual(explained);
+    expect(CROWD.filter((id) => !chain.coin.isUntold(id))).toEqual(explained);
   });
 
   it('puts first differences of addresses off only for so long, and is not whole then', async () => {
@@ -215,16 +215,30 @@ describe('a crumb to each of many addresses with each block', () => {
   });
 
   it('leaves to the next look what the endpoint lost the state for meanwhile', async () => {
+    const chain = scene(3, [1, 2]);
+    let isLost = false;
+    chain.delay(() => {
+      // the first is explained
+      if (chain.asked.length > 0 && !isLost) {
+        isLost = true;
+        chain.loseState(1);
+      }
+    });
+    expect(await chain.look()).toMatchObject([{ targetId: 1 }]);
+    expect([chain.coin.hasLeftFirst, chain.coin.isUntold(1), chain.coin.isUntold(2)]).toEqual([true, false, true]);
+    expect((await chain.look())?.map(({ targetId }) => targetId)).toContain(2);
+    expect(chain.coin.hasLeftFirst).toBe(false);
+  });
+
+  it('tells of an endpoint that has the state of its newest block for lists alone', async () => {
     const chain = scene(3, [2]);
     let questions = 0;
     chain.delay(() => {
       questions++;
       if (questions === 2) chain.loseState(1);
     });
-    expect(await chain.look()).toEqual([]);
-    expect([chain.coin.hasLeftFirst, chain.coin.isLeft(2)]).toEqual([true, true]);
+    expect(await chain.look()).toBe(null);
     expect(await chain.look()).toMatchObject([{ targetId: 2, amount: { units: UNITS } }]);
-    expect(chain.coin.hasLeftFirst).toBe(false);
   });
 
   it('keeps no new address from being compared', async () => {
