@@ -38,6 +38,11 @@ const EXPLAIN_MS = 5_000;
 const FIRST_MS = 20_000;
 /** For how long differences that are put off hold deadlines. */
 const LEFT_HOLDS_MS = 600_000;
+/** Longer than a look takes. */
+const LEFT_AGAIN_MS = 120_000;
+const LEFT_KEPT_MAX = 1_000;
+/** For how long a look explains that read blocks without state, which another one would read once more. */
+const DARK_MS = 60_000;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
 /** More than one look asks for. */
@@ -99,6 +104,7 @@ export class NativeCoin {
   #untold: ReadonlySet<number> = new Set();
   /** Since when each look left an address that had no turn lately; null: the last one left none. */
   #leftFirstAtMs: number | null = null;
+  #notedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -131,7 +137,6 @@ export class NativeCoin {
       only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...holders, ...fresh, ...this.#left]));
     if (!only) {
       this.#isPostponed = false;
-      this.#left = [];
       this.#untold = new Set();
     }
     if (listed.length === 0) return [];
@@ -196,10 +201,15 @@ export class NativeCoin {
   }
 
   #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[]): void {
-    this.#left = left;
+    this.#left = left.slice(0, LEFT_KEPT_MAX);
     this.#untold = new Set(waiting.map(({ id }) => id));
     const hasFirst = left.some(({ id }) => !this.#turns.wasTried(id));
-    this.#leftFirstAtMs = hasFirst ? (this.#leftFirstAtMs ?? performance.now()) : null;
+    const now = performance.now();
+    // looks that failed for a while explained nothing
+    const isBegun = this.#leftFirstAtMs === null || now - this.#notedAtMs > LEFT_AGAIN_MS;
+    if (!hasFirst) this.#leftFirstAtMs = null;
+    else if (isBegun) this.#leftFirstAtMs = now;
+    this.#notedAtMs = now;
   }
 
   /** Has transactions of an address of ours looked for, of which blocks have more than the books. */
@@ -368,9 +378,8 @@ export class NativeCoin {
     for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
       const [next] = left;
       if (!next) break;
-      const limitMs = this.#turns.wasTried(next.one.id) ? EXPLAIN_MS : FIRST_MS;
-      // blocks that were read would be read once more
-      if (explained > 0 && !dark.hasRead && performance.now() - began >= limitMs) break;
+      const usualMs = this.#turns.wasTried(next.one.id) ? EXPLAIN_MS : FIRST_MS;
+      if (explained > 0 && performance.now() - began >= (dark.hasRead ? DARK_MS : usualMs)) break;
       const found = await this.#explain(endpoint, next.one, next.books, dark, signal);
       if (found === null && explained === 0) return null;
       if (found === null) break;
