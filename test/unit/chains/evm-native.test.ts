@@ -208,7 +208,6 @@ describe('a crumb to each of many addresses with each block', () => {
     slow(chain);
     expect(await next(chain, 2)).toEqual(CROWD.slice(0, 14));
     expect(chain.coin.hasLeftFirst).toBe(true);
-    vi.restoreAllMocks();
     chain.delay(() => {});
     while (chain.coin.hasLeftFirst) await chain.look();
     expect([...chain.found.keys()].sort((a, b) => a - b)).toEqual(CROWD);
