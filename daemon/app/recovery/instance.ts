@@ -59,7 +59,7 @@ export class Instance {
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
   /** When the run before this one was stamped last, milliseconds since 1970; 0: it never was. */
-  #endedAt = 0;
+  readonly #endedAt: number;
   readonly #beganAt: number;
   readonly #beganMs = performance.now();
   /** The folder of backups could not be read yet. */
@@ -71,13 +71,13 @@ export class Instance {
     this.#folder = folder;
     this.#beganAt = app.now();
     this.#stored = storedIn(app.store) ?? { id: randomUUID(), count: 0, at: 0, journal: null };
+    this.#endedAt = this.#stored.at;
   }
 
   /** Looks whether the database is an older one, and begins the quarantine then. To be called before anything is given out. */
   static async begin(app: App, folder: string): Promise<Instance> {
     const instance = new Instance(app, folder);
     const beside = await besideIn(folder);
-    instance.#endedAt = instance.#stored.at;
     const reason = quarantineOf(app.store) ? null : await instance.#whyOlder(beside);
     if (reason) await app.store.write((tx) => beginAsOlder(app, tx, reason));
     else if (beside) await instance.#tellMoved(beside);
@@ -95,11 +95,14 @@ export class Instance {
 
   /** Looks for a newer backup where their folder could not be read at the start, once it can. To be called every minute. Never throws. */
   async lookAgain(): Promise<void> {
-    // a quarantine of this run looks at all that happened since
-    if (quarantineOf(this.#app.store)) this.#isUnread = false;
     if (!this.#isUnread || this.#isLooking) return;
     this.#isLooking = true;
     try {
+      // a quarantine of this run looks at all that happened since
+      if (quarantineOf(this.#app.store)) {
+        this.#isUnread = false;
+        return;
+      }
       // this run's own backups are newer than the run before it, also where the clock was ahead at the start
       const beganAt = Math.min(this.#beganAt, this.#app.now() - (performance.now() - this.#beganMs));
       const reason = await this.#backupAhead(beganAt - AHEAD_MS_MIN);
