@@ -192,11 +192,12 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       const agreed = [...this.#held.values()].filter(({ isAgreed }) => isAgreed).map(({ fact }) => fact);
       const there = await this.#areThere(endpoint, facts, signal, agreed);
       const affirmed = open.filter((_, i) => there[i] === true);
-      const kept = await this.#areKept(teller, affirmed, agreed, signal);
+      const areKept = await this.#areKept(teller, affirmed, agreed, signal);
+      const kept = new Map(affirmed.map((one, i) => [one, areKept[i]]));
       const operator = this.#endpoints.operatorOf(endpoint);
       for (const [i, one] of open.entries()) {
         const isThere = there[i];
-        const isKept = isThere ? kept[affirmed.indexOf(one)] : false;
+        const isKept = isThere ? kept.get(one) : false;
         const isByTwo = affirmedBy.has(one) && affirmedBy.get(one) !== operator;
         if (isThere) affirmedBy.set(one, operator);
         // there was no time to ask about it, or to ask its teller again
@@ -229,7 +230,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     const facts = old.map(({ fact }) => fact);
     const still = await this.#endpoints.with(teller, (own) => this.#areThere(own, facts, signal, agreed), signal);
     if (!still) return affirmed.map(({ isOld }) => !isOld || this.#endpoints.operators < 3);
-    return affirmed.map((one) => !one.isOld || (still[old.indexOf(one)] ?? null));
+    const isStill = new Map(old.map((one, i) => [one, still[i] ?? null]));
+    return affirmed.map((one) => isStill.get(one) ?? (one.isOld ? null : true));
   }
 
   /**
