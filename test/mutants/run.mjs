@@ -1,11 +1,13 @@
 /**
  * `npm run mutants`: how much of the code the tests hold. Stryker changes one operator, literal or block at a time and runs the tests
  * that reach it; a change that no test notices is a hole. Prints the score of each room and its files, and every hole.
- * `npm run mutants -- domain signer` measures some rooms. Not a part of `npm test`: a room takes minutes to hours.
+ * `npm run mutants -- domain signer` measures some rooms. `npm run mutants -- --one-of 10 withdrawals` measures a tenth of a room's
+ * functions. Not a part of `npm test`: a room takes minutes to hours.
  */
 import { rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { installForTests } from '../install.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -67,7 +69,8 @@ async function measure(name) {
     testRunner: 'vitest',
     // in processes: some tests set the time zone of theirs
     vitest: { configFile: 'test/mutants/vitest.config.ts', related: false, pool: 'forks' },
-    plugins: ['@stryker-mutator/vitest-runner'],
+    plugins: ['@stryker-mutator/vitest-runner', join(here, 'sample.mjs')],
+    ignorers: ['sample'],
     reporters: ['progress-append-only'],
     coverageAnalysis: 'perTest',
     ignoreStatic: true,
@@ -105,7 +108,11 @@ async function measure(name) {
 }
 
 async function main() {
-  const asked = process.argv.slice(2);
+  const { values, positionals: asked } = parseArgs({
+    options: { 'one-of': { type: 'string', default: '1' } },
+    allowPositionals: true,
+  });
+  process.env.MUTANTS_ONE_OF = values['one-of'];
   const unknown = asked.filter((name) => !(name in ROOMS));
   if (unknown.length > 0) throw new Error(`no room ${unknown.join(', ')}: there are ${Object.keys(ROOMS).join(', ')}`);
   process.chdir(join(here, '..', '..'));
