@@ -6,14 +6,14 @@ import type { EvmEndpoint } from './endpoint.ts';
 /**
  * The first block of a checkpoint, from an index on, up to which more than `held` was received by a state that the endpoint has, and that
  * amount. A block whose state it no longer has is skipped. `after`: the last block below it up to which no more was received; -1: none is
- * known to be.
+ * known to be. Null: no such block has its state any more.
  */
 export async function firstAbove(
   cameBy: (block: BlockId) => Promise<bigint | null>,
   held: bigint,
   checkpoint: Checkpoint,
   from: number,
-): Promise<{ at: number; came: bigint; after: number }> {
+): Promise<{ at: number; came: bigint; after: number } | null> {
   const cameAt = (index: number): Promise<bigint | null> => {
     const block = checkpoint[index];
     assert(block, 'a block of the checkpoint');
@@ -22,14 +22,19 @@ export async function firstAbove(
   let low = from;
   let high = checkpoint.length - 1;
   let after = from - 1;
+  // by the answer that chose it: its state may be gone by the end
+  let most: bigint | null = null;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const came = await cameAt(middle);
-    if (came !== null && came > held) high = middle;
-    else low = middle + 1;
+    if (came !== null && came > held) {
+      high = middle;
+      most = came;
+    } else low = middle + 1;
     if (came !== null && came <= held) after = middle;
   }
-  return { at: low, came: (await cameAt(low)) ?? held, after };
+  const came = most ?? (await cameAt(low));
+  return came !== null && came > held ? { at: low, came, after } : null;
 }
 
 /** Gives credits the time of their blocks. An invoice's deadline goes by it, so that one of an earlier step has it, too. */

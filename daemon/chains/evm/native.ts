@@ -172,9 +172,9 @@ export class NativeCoin {
     if (waiting.length > 0) this.#isPostponed = true;
     const explained = await this.#explainInTurn(endpoint, open, dark, signal, !only);
     if (explained === null) return null;
-    const { credits, left } = explained;
+    const { credits, left, hasSilent } = explained;
     waiting.push(...left);
-    if (!only) this.#noteLeft(left, waiting);
+    if (!only) this.#noteLeft(left, waiting, hasSilent);
     // without progress it waits for the next block
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
@@ -200,10 +200,10 @@ export class NativeCoin {
     return this.#leftFirstAtMs !== null && performance.now() - this.#leftFirstAtMs < LEFT_HOLDS_MS;
   }
 
-  #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[]): void {
+  #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[], hasSilent: boolean): void {
     this.#left = left.slice(0, LEFT_KEPT_MAX);
     this.#untold = new Set(waiting.map(({ id }) => id));
-    const hasFirst = left.some(({ id }) => !this.#turns.wasTried(id));
+    const hasFirst = hasSilent || left.some(({ id }) => !this.#turns.wasTried(id));
     const now = performance.now();
     // looks that failed for a while explained nothing
     const isBegun = this.#leftFirstAtMs === null || now - this.#notedAtMs > LEFT_AGAIN_MS;
@@ -361,8 +361,8 @@ export class NativeCoin {
 
   /**
    * The credits of as many addresses as one look explains, and the others. An address that had no turn lately is put off only after
-   * FIRST_MS: until it is explained, its invoice may end. `isOwn`: a look that takes turns, not the second one of another operator. Null: the
-   * endpoint has no state of the tip for single questions.
+   * FIRST_MS: until it is explained, its invoice may end. One that is explained in part waits, too. `hasSilent`: of one, nothing was found.
+   * `isOwn`: a look that takes turns, not the second one of another operator. Null: the endpoint has no state of the tip for single questions.
    */
   async #explainInTurn(
     endpoint: EvmEndpoint,
@@ -370,10 +370,12 @@ export class NativeCoin {
     dark: DarkBlocks,
     signal: AbortSignal,
     isOwn: boolean,
-  ): Promise<{ credits: Credit[]; left: ListedScript[] } | null> {
+  ): Promise<{ credits: Credit[]; left: ListedScript[]; hasSilent: boolean } | null> {
     const began = performance.now();
     if (isOwn) this.#turns.begin();
     const left = this.#turns.inOrder(open);
+    const inPart: Difference[] = [];
+    let hasSilent = false;
     const credits: Credit[] = [];
     for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
       const [next] = left;
@@ -385,14 +387,17 @@ export class NativeCoin {
       if (found === null) break;
       left.shift();
       if (isOwn) this.#turns.tried(next.one.id);
-      for (const credit of found) credits.push(credit);
+      for (const credit of found.credits) credits.push(credit);
+      if (found.isWhole) continue;
+      inPart.push(next);
+      if (found.credits.length === 0) hasSilent = true;
     }
-    return { credits, left: left.map(({ one }) => one) };
+    return { credits, left: [...left, ...inPart].map(({ one }) => one), hasSilent };
   }
 
   /**
    * The credits that explain the difference between the stored balance and the endpoint's, oldest first; null: the endpoint has lost the
-   * state of the tip meanwhile.
+   * state of the tip meanwhile. `isWhole`: they explain all of it. The endpoint may lose the state in between, or there are too many blocks.
    */
   async #explain(
     endpoint: EvmEndpoint,
@@ -400,7 +405,7 @@ export class NativeCoin {
     books: Books,
     dark: DarkBlocks,
     signal: AbortSignal,
-  ): Promise<Credit[] | null> {
+  ): Promise<{ credits: Credit[]; isWhole: boolean } | null> {
     const { checkpoint } = dark;
     const address = hexOfScript(one.script);
     // the total received up to a block, which never falls from one block to the next; null: the endpoint does not have that state
@@ -415,6 +420,7 @@ export class NativeCoin {
     let held = sumOf(books.credits);
     while (held < all && credits.length < BLOCKS_PER_ADDRESS_MAX && from < checkpoint.length) {
       const found = await firstAbove(cameBy, held, checkpoint, from);
+      if (!found) break;
       const block = checkpoint[found.at];
       assert(block, 'the tip has the balance');
       const units = found.came - held;
@@ -429,7 +435,7 @@ export class NativeCoin {
       held = found.came;
       from = found.at + 1;
     }
-    return credits;
+    return { credits, isWhole: held >= all };
   }
 
   /**
