@@ -268,12 +268,13 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.replace(({ id }) => (origins.get(originOf(id)) ?? id) !== id);
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
-    // a view without payments that are known to lack is not complete
-    const isWhole = left.length === 0 && !this.#native.hasLeftFirst;
-    const handled = atHead && isWhole ? tipOf(checkpoint).hash : null;
+    // a view without payments that are known to lack is not complete; a look that made no progress waits for the next block
+    const isPartial = this.#native.hasLeftFirst;
+    const isDone = left.length === 0 && !(isPartial && this.#native.isDue());
+    const handled = atHead && isDone ? tipOf(checkpoint).hash : null;
     if (atHead) this.absence?.noteRead(checkpoint);
     const byHash = !step.isFar && again.length === 0 && step.headers.length === newest.length;
-    return { checkpoint, byHash, told: groups, handled, finalized, unknownTransfers, ...sent };
+    return { checkpoint, byHash, told: groups, handled, isPartial, finalized, unknownTransfers, ...sent };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {

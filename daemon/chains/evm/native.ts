@@ -102,7 +102,7 @@ export class NativeCoin {
   #left: readonly ListedScript[] = [];
   /** The ids of those, and of those that it put off for another reason: it told nothing of them. */
   #untold: ReadonlySet<number> = new Set();
-  /** Since when each look left an address that had no turn lately; null: the last one left none. */
+  /** Since when each look left an address of which nothing was told; null: the last one left none. */
   #leftFirstAtMs: number | null = null;
   #notedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -165,7 +165,10 @@ export class NativeCoin {
       if (came <= sumOf(known)) continue;
       // its wallet may have sent something before this came, or out of what waits for another operator, which is looked for first
       const isLookedFor = this.#short.some(({ id }) => id === one.id);
-      const isPostponed = (isLess || movable.has(one.id)) && (isLookedFor || this.#note(one, balance));
+      // each crumb makes another balance
+      const isPostponed =
+        (isLess || movable.has(one.id)) &&
+        (isLookedFor || (this.#note(one, balance) && !this.#turns.hasWaited(one.id)));
       if (isPostponed) waiting.push(one);
       else open.push({ one, more: came - sumOf(known), books: { credits: known, ...out } });
     }
@@ -173,8 +176,9 @@ export class NativeCoin {
     const explained = await this.#explainInTurn(endpoint, open, dark, signal, !only);
     if (explained === null) return null;
     const { credits, left, hasSilent } = explained;
+    const hasUntold = hasSilent || waiting.length > 0;
     waiting.push(...left);
-    if (!only) this.#noteLeft(left, waiting, hasSilent);
+    if (!only) this.#noteLeft(left, waiting, hasUntold);
     // without progress it waits for the next block
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
@@ -193,17 +197,17 @@ export class NativeCoin {
   }
 
   /**
-   * Whether it left one that had no turn lately: a payment may be there of which nothing was told. After some minutes it is so by somebody's
-   * crumbs, which hold no deadline for longer.
+   * Whether it left one that had no turn lately, put one off or found nothing of one: a payment may be there of which nothing was told.
+   * After some minutes it is so by somebody's crumbs, which hold no deadline for longer.
    */
   get hasLeftFirst(): boolean {
     return this.#leftFirstAtMs !== null && performance.now() - this.#leftFirstAtMs < LEFT_HOLDS_MS;
   }
 
-  #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[], hasSilent: boolean): void {
+  #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[], hasUntold: boolean): void {
     this.#left = left.slice(0, LEFT_KEPT_MAX);
     this.#untold = new Set(waiting.map(({ id }) => id));
-    const hasFirst = hasSilent || left.some(({ id }) => !this.#turns.wasTried(id));
+    const hasFirst = hasUntold || left.some(({ id }) => !this.#turns.wasTried(id));
     const now = performance.now();
     // looks that failed for a while explained nothing
     const isBegun = this.#leftFirstAtMs === null || now - this.#notedAtMs > LEFT_AGAIN_MS;

@@ -6,13 +6,15 @@ import { MS_PER_HOUR } from '../../domain/time.ts';
 
 /**
  * `look`: the number of the look that tried it; 0: none did. `atMs`: when, by `performance.now`. `comparedTo`: of one that waits, the
- * height up to which it was compared.
+ * height up to which it was compared. `waits`: in how many looks without a break.
  */
-type Turn = { look: number; atMs: number; comparedTo: number | null };
+type Turn = { look: number; atMs: number; comparedTo: number | null; waits: number };
 
 /** More than one look asks for. */
 const TURNS_MAX = 5_000;
-const NEVER: Turn = { look: 0, atMs: Number.NEGATIVE_INFINITY, comparedTo: null };
+/** Crumbs of each block have an address wait in each look. */
+const WAITS_MAX = 10;
+const NEVER: Turn = { look: 0, atMs: Number.NEGATIVE_INFINITY, comparedTo: null, waits: 0 };
 
 export class Turns {
   #looks = 0;
@@ -38,19 +40,24 @@ export class Turns {
   }
 
   tried(id: number): void {
-    this.#turns.set(id, { look: this.#looks, atMs: performance.now(), comparedTo: this.comparedTo(id) });
+    this.#turns.set(id, { ...this.#of(id), look: this.#looks, atMs: performance.now() });
   }
 
   /** It waits. `comparedTo`: unless it waited before. */
   left(id: number, comparedTo: number | null): void {
     const turn = this.#of(id);
-    this.#turns.set(id, { ...turn, comparedTo: turn.comparedTo ?? comparedTo });
+    this.#turns.set(id, { ...turn, comparedTo: turn.comparedTo ?? comparedTo, waits: turn.waits + 1 });
   }
 
   /** It waits no more. */
   done(id: number): void {
     const turn = this.#turns.get(id);
-    if (turn) turn.comparedTo = null;
+    if (turn) Object.assign(turn, { comparedTo: null, waits: 0 });
+  }
+
+  /** Whether it waited in so many looks that it is explained all the same. */
+  hasWaited(id: number): boolean {
+    return this.#of(id).waits >= WAITS_MAX;
   }
 
   /** The height up to which an address that waits was compared; null: it does not wait. */

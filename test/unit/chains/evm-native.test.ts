@@ -240,6 +240,23 @@ describe('a crumb to each of many addresses with each block', () => {
     expect(await chain.look()).toMatchObject([{ targetId: 2, amount: { units: UNITS } }]);
   });
 
+  it('puts no payment off for ever at an address whose money another wallet can move, and is not whole meanwhile', async () => {
+    const chain = scene(1, [1], 1);
+    chain.holders.push({ ...listed(1), isOutside: true });
+    let looked = 0;
+    for (let isTold = false; !isTold && looked < 50; looked++) {
+      chain.add(1, 1n);
+      const tip = { height: 2 + looked, hash: `0x${`${looked}`.padStart(64, '0')}` };
+      isTold = ((await chain.look({ ...VIEW, checkpoint: [OLD, tip] })) ?? []).length > 0;
+      expect([chain.coin.hasLeftFirst, chain.coin.isUntold(1)]).toEqual([!isTold, !isTold]);
+      chain.coin.takeShort();
+    }
+    expect(looked).toBe(11);
+    // the next crumb is put off anew
+    chain.add(1, 1n);
+    expect(await chain.look()).toEqual([]);
+  });
+
   it('keeps no new address from being compared', async () => {
     const chain = scene(PAID + 1_000, [], PAID);
     await looks(chain);
