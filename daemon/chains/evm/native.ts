@@ -102,6 +102,8 @@ export class NativeCoin {
   #left: readonly ListedScript[] = [];
   /** The ids of those, and of those that it put off for another reason: it told nothing of them. */
   #untold: ReadonlySet<number> = new Set();
+  /** The ids of the addresses whose balances it asked for. */
+  #asked: ReadonlySet<number> = new Set();
   /** Since when each look left an address of which nothing was told; null: the last one left none. */
   #leftFirstAtMs: number | null = null;
   #notedAtMs = Number.NEGATIVE_INFINITY;
@@ -133,9 +135,10 @@ export class NativeCoin {
     const fresh = only || !view.atHead ? [] : this.#fresh();
     const tip = tipOf(view.checkpoint);
     const holders = only ? [] : (this.#list.holders?.(this.#asset) ?? []);
-    const listed =
-      only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...holders, ...fresh, ...this.#left]));
+    const isSame = !only && this.#isSettled(endpoint, tip, view);
+    const listed = only ?? (isSame ? fresh : this.#chosen([...holders, ...fresh, ...this.#left]));
     if (!only) {
+      this.#asked = new Set([...(isSame ? this.#asked : []), ...listed.map(({ id }) => id)]);
       this.#isPostponed = false;
       this.#untold = new Set();
     }
@@ -191,9 +194,9 @@ export class NativeCoin {
     return credits;
   }
 
-  /** Whether the last look left the difference of an address to a later one, so that it told nothing of it. */
+  /** Whether the last look told nothing of an address: it left the difference to a later one, or did not ask about it. */
   isUntold(targetId: number): boolean {
-    return this.#untold.has(targetId);
+    return this.#untold.has(targetId) || !this.#asked.has(targetId);
   }
 
   /**

@@ -267,6 +267,14 @@ describe('a crumb to each of many addresses with each block', () => {
   });
 });
 
+it('are told of no address that a look did not ask about', async () => {
+  const chain = scene(1_200, [], 2);
+  await looks(chain);
+  await chain.look({ ...VIEW, checkpoint: [OLD, TIP, { height: 3, hash: `0x${'03'.repeat(32)}` }] });
+  await chain.look({ ...VIEW, checkpoint: [OLD, TIP, { height: 3, hash: `0x${'03'.repeat(32)}` }] });
+  expect([1, 2, 1_100].map((id) => chain.coin.isUntold(id))).toEqual([false, false, true]);
+});
+
 it('count as compared only at the tip, by an endpoint that has its state', async () => {
   const chain = scene(2_000, [1_400]);
   chain.loseState(1);
