@@ -137,8 +137,10 @@ export class Instance {
     const now = this.#app.now();
     const journal = await placeIn(join(this.#folder, VAULT_FOLDER));
     const next: Stored = { id, count: Math.max(count, atLeast) + 1, at: Math.max(at, now), journal };
-    await this.#app.store.write((tx) =>
-      tx.run(saveSetting, { key: STAMP_SETTING, value: JSON.stringify(next), updated_at: now }),
+    const value = JSON.stringify(next);
+    // a backup may be made while the disk is full: without a stamp of then, the next start would take the database for older than it
+    await this.#app.store.urgently(() =>
+      this.#app.store.write((tx) => tx.run(saveSetting, { key: STAMP_SETTING, value, updated_at: now })),
     );
     this.#stored = next;
     const beside: Beside = { ...(await placeOf(this.#folder, id)), id, count: next.count };

@@ -9,7 +9,8 @@ import { prepareFolder } from '../../../daemon/app/backup/folder.ts';
 import { STAMP_SETTING } from '../../../daemon/app/recovery/clock.ts';
 import { Instance } from '../../../daemon/app/recovery/instance.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
-import { saveSetting } from '../../../daemon/store/queries/settings.ts';
+import { saveSetting, settingOf } from '../../../daemon/store/queries/settings.ts';
+import { Store } from '../../../daemon/store/store.ts';
 import { Backups } from '../../../daemon/workers/backup.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { Bench } from './bench.ts';
@@ -71,4 +72,16 @@ it('is found once the disk of the backups is there, and its own later backups te
     await instance.stop();
     if (!isOlder) renameSync(folder, away);
   }
+});
+
+it('is not told of a database that a full disk kept, and of which a backup was made meanwhile', async () => {
+  // no disk has so much room
+  const store = await Store.open(join(root, 'full'), { reserveBytes: 2 ** 50 });
+  const instance = await Instance.begin({ ...app, store }, root);
+  store.tend();
+  bench.at += HOUR;
+  await instance.stamp();
+  expect(JSON.parse(store.get(settingOf, { key: STAMP_SETTING })?.value ?? '')).toMatchObject({ at: bench.at });
+  await instance.stop();
+  await store.close();
 });
