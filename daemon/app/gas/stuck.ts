@@ -48,7 +48,8 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
   for (const spend of budget.spends) {
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
-    const age = app.now() - (newest?.created_at ?? 0);
+    // one of a time to come was made while the clock was ahead
+    const age = Math.abs(app.now() - (newest?.created_at ?? 0));
     if (!newest?.txid || age < afterMs) continue;
     const known = versionFacts(app.store, chain, spend.id);
     // what nodes refuse is replaced once it is known to be in no block

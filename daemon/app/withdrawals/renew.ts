@@ -25,7 +25,8 @@ export async function renew(app: App, chain: ChainRuntime, { spend, version }: U
   const { id: spend_id, purpose } = spend;
   const versions = app.store.all(versionsOf, { spend_id });
   if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;
-  if (versions.length > 1 && app.now() - (version.signed_at ?? 0) < RENEW_AFTER_MS) return;
+  // one of a time to come was signed while the clock was ahead
+  if (versions.length > 1 && Math.abs(app.now() - (version.signed_at ?? 0)) < RENEW_AFTER_MS) return;
   const row =
     app.store.all(paidBy, { version_id: version.id })[0] ?? app.store.all(withdrawalsOfSpend, { spend_id })[0];
   if (!row) return;

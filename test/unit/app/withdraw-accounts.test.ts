@@ -305,6 +305,14 @@ describe('a payment to ourselves that nodes refuse', () => {
     expect(pay.alerts()).toEqual([]);
   });
 
+  it('gives way also where it was made while the clock was ahead', async () => {
+    const { pay, hurry, versions } = await refused(1);
+    for (let i = 0; i < 2; i++) await pay.round();
+    pay.bench.advance(-365 * 24 * 60 * MINUTES);
+    await hurry();
+    expect(versions(0)).toHaveLength(2);
+  });
+
   it('keeps no other one waiting that can be replaced', async () => {
     const { pay, hurry, versions } = await refused(2);
     for (let i = 0; i < 2; i++) await pay.round();

@@ -103,6 +103,19 @@ describe('a payment of Monero that every node refuses', () => {
     expect(texts(pay).at(-1)).toEqual(['withdrawal.not_sent', expect.stringContaining(advice)]);
   });
 
+  it('is signed anew also where the clock was ahead when it was signed before', async () => {
+    const { pay, id, rise } = await refused(XMR, { signsAnew: true });
+    pay.chain.refuses = () => 'invalid input';
+    for (let i = 0; i < 6; i++) {
+      await pay.round();
+      rise();
+    }
+    expect(pay.versions(id)).toHaveLength(2);
+    pay.bench.advance(-365 * 24 * HOUR);
+    for (let i = 0; i < 4; i++) await pay.round();
+    expect(pay.versions(id)).toHaveLength(3);
+  });
+
   it('is signed anew as often through restarts, an hour apart, and can be given up after each', async () => {
     const { pay, id } = await refused(XMR, { signsAnew: true });
     let now = pay;
