@@ -39,7 +39,20 @@ const ROOMS = {
   facts: {
     least: 80,
     code: ['daemon/app/chains/*.ts'],
-    tests: ['test/unit/app/ingest*.test.ts', 'test/unit/app/unknown-*.test.ts'],
+    tests: [
+      'test/unit/app/ingest*.test.ts',
+      'test/unit/app/unknown-*.test.ts',
+      'test/unit/app/account-entries.test.ts',
+      'test/unit/app/alarms.test.ts',
+      'test/unit/app/clock.test.ts',
+      'test/unit/app/deadline.test.ts',
+      'test/unit/app/event-order.test.ts',
+      'test/unit/app/finality.test.ts',
+      'test/unit/app/holds.test.ts',
+      'test/unit/app/rating.test.ts',
+      'test/unit/app/rescan.test.ts',
+      'test/unit/app/unvalued-quote.test.ts',
+    ],
   },
   spend: {
     least: 80,
