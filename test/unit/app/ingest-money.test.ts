@@ -173,6 +173,22 @@ describe('the confirmations that a transaction needs', () => {
     expect([bench.invoiceStatus(first.id), bench.invoiceStatus(second.id)]).toEqual(['paid', 'paid']);
   });
 
+  it.each([
+    [600n, 3],
+    [450n, 1],
+  ])('follow all that it pays to us once there is a rate: two of %d USD need %d', async (usd, needed) => {
+    const two = [await bench.invoice({ usd }), await bench.invoice({ usd })];
+    const both = (back: number | null) =>
+      two.map(({ targetId, units }, n) => bench.credit(targetId, units, back, { txid: 'both', n }));
+    bench.advance(HOUR / 2);
+    await bench.tell({ credits: () => both(null) });
+    expect([bench.row('both:0').required, bench.row('both:1').required]).toEqual([6, 6]);
+    bench.rate('60000');
+    await bench.tell();
+    await bench.tell({ blocks: 1, credits: () => both(0) });
+    expect([bench.row('both:0').required, bench.row('both:1').required]).toEqual([needed, needed]);
+  });
+
   it('unknown at first because there was no rate are found once there is one, also inside a quote', async () => {
     bench.advance(HOUR / 2);
     await bench.tell({ credits: () => [full()] });
