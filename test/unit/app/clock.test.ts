@@ -141,3 +141,22 @@ describe('a clock that was ahead, and is right again', () => {
     expect(left).toHaveLength(1);
   });
 });
+
+it('is believed as far as the newest blocks of any chain that is used allow, and not before one was read', async () => {
+  const two = await Bench.open('BTC', {}, { also: ['LTC'] });
+  const { chains } = two.app;
+  const [btc, ltc] = chains.all();
+  if (!btc || !ltc) throw new Error('two chains');
+  const believed = (latest: [number | null, number | null], syncs: [number, number], dormant: [boolean, boolean]) => {
+    for (const [at, chain] of [btc, ltc].entries()) {
+      Object.assign(chain, { latestNow: latest[at], syncs: syncs[at], dormant: dormant[at] });
+    }
+    return [chains.credibleNow(6), chains.credibleNow(10)];
+  };
+  expect(believed([5, 7], [1, 1], [false, false])).toEqual([6, 7]);
+  expect(believed([5, null], [1, 1], [false, false])).toEqual([5, 5]);
+  expect(believed([null, null], [0, 1], [false, false])).toEqual([6, 10]);
+  expect(believed([null, null], [0, 0], [false, false])).toEqual([0, 0]);
+  expect(believed([null, null], [0, 0], [false, true])).toEqual([0, 0]);
+  expect(believed([null, null], [0, 0], [true, true])).toEqual([6, 10]);
+});
