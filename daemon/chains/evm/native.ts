@@ -80,6 +80,9 @@ type Books = {
 /** An address that received more than is known, and its books. `more`: by how much. */
 type Difference = { one: ListedScript; more: bigint; books: Books };
 
+/** The addresses of a look that began at a time by `performance.now`. `waiting`: all of which it told nothing, or not all. */
+type Left = Readonly<Record<'left' | 'inPart' | 'waiting', readonly ListedScript[]>> & { beganAtMs: number };
+
 export class NativeCoin {
   readonly #asset: AssetId;
   readonly #list: ScriptList;
@@ -104,7 +107,7 @@ export class NativeCoin {
   #untold: ReadonlySet<number> = new Set();
   /** The ids of the addresses whose balances it asked for. */
   #asked: ReadonlySet<number> = new Set();
-  /** Since when each look left an address of which nothing was told; null: the last one left none. */
+  /** Since when each look left an address that had no turn lately, or explained one in part; null: the last one left none. */
   #leftFirstAtMs: number | null = null;
   #notedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -132,6 +135,7 @@ export class NativeCoin {
     signal: AbortSignal,
     only?: readonly ListedScript[],
   ): Promise<Credit[] | null> {
+    const beganAtMs = performance.now();
     const fresh = only || !view.atHead ? [] : this.#fresh();
     const tip = tipOf(view.checkpoint);
     const holders = only ? [] : (this.#list.holders?.(this.#asset) ?? []);
@@ -178,11 +182,10 @@ export class NativeCoin {
     if (waiting.length > 0) this.#isPostponed = true;
     const explained = await this.#explainInTurn(endpoint, open, dark, signal, !only);
     if (explained === null) return null;
-    const { credits, left, hasSilent } = explained;
-    const hasUntold = hasSilent || waiting.length > 0;
-    waiting.push(...left);
-    if (!only) this.#noteLeft(left, waiting, hasUntold);
-    // without progress it waits for the next block
+    const { credits, left, inPart } = explained;
+    waiting.push(...left, ...inPart);
+    if (!only) this.#noteLeft({ left, inPart, waiting, beganAtMs });
+    // without progress it waits for the next block, as the rest of one that was explained in part
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
     if (!only) this.#noteCompared(listed, waiting, tip.height);
@@ -200,20 +203,20 @@ export class NativeCoin {
   }
 
   /**
-   * Whether it left one that had no turn lately, put one off or found nothing of one: a payment may be there of which nothing was told.
+   * Whether it left one that had no turn lately, or explained one in part: a payment may be there of which nothing was told.
    * After some minutes it is so by somebody's crumbs, which hold no deadline for longer.
    */
   get hasLeftFirst(): boolean {
     return this.#leftFirstAtMs !== null && performance.now() - this.#leftFirstAtMs < LEFT_HOLDS_MS;
   }
 
-  #noteLeft(left: readonly ListedScript[], waiting: readonly ListedScript[], hasUntold: boolean): void {
-    this.#left = left.slice(0, LEFT_KEPT_MAX);
+  #noteLeft({ left, inPart, waiting, beganAtMs }: Left): void {
+    this.#left = [...left, ...inPart].slice(0, LEFT_KEPT_MAX);
     this.#untold = new Set(waiting.map(({ id }) => id));
-    const hasFirst = hasUntold || left.some(({ id }) => !this.#turns.wasTried(id));
+    const hasFirst = inPart.length > 0 || left.some(({ id }) => !this.#turns.wasTried(id));
     const now = performance.now();
-    // looks that failed for a while explained nothing
-    const isBegun = this.#leftFirstAtMs === null || now - this.#notedAtMs > LEFT_AGAIN_MS;
+    // looks that failed for a while explained nothing; a look itself may take as long
+    const isBegun = this.#leftFirstAtMs === null || beganAtMs - this.#notedAtMs > LEFT_AGAIN_MS;
     if (!hasFirst) this.#leftFirstAtMs = null;
     else if (isBegun) this.#leftFirstAtMs = now;
     this.#notedAtMs = now;
@@ -368,7 +371,7 @@ export class NativeCoin {
 
   /**
    * The credits of as many addresses as one look explains, and the others. An address that had no turn lately is put off only after
-   * FIRST_MS: until it is explained, its invoice may end. One that is explained in part waits, too. `hasSilent`: of one, nothing was found.
+   * FIRST_MS: until it is explained, its invoice may end. `inPart`: those whose rest waits, too.
    * `isOwn`: a look that takes turns, not the second one of another operator. Null: the endpoint has no state of the tip for single questions.
    */
   async #explainInTurn(
@@ -377,12 +380,11 @@ export class NativeCoin {
     dark: DarkBlocks,
     signal: AbortSignal,
     isOwn: boolean,
-  ): Promise<{ credits: Credit[]; left: ListedScript[]; hasSilent: boolean } | null> {
+  ): Promise<{ credits: Credit[]; left: ListedScript[]; inPart: ListedScript[] } | null> {
     const began = performance.now();
     if (isOwn) this.#turns.begin();
     const left = this.#turns.inOrder(open);
-    const inPart: Difference[] = [];
-    let hasSilent = false;
+    const inPart: ListedScript[] = [];
     const credits: Credit[] = [];
     for (let explained = 0; explained < EXPLAINED_PER_LOOK_MAX; explained++) {
       const [next] = left;
@@ -395,11 +397,9 @@ export class NativeCoin {
       left.shift();
       if (isOwn) this.#turns.tried(next.one.id);
       for (const credit of found.credits) credits.push(credit);
-      if (found.isWhole) continue;
-      inPart.push(next);
-      if (found.credits.length === 0) hasSilent = true;
+      if (!found.isWhole) inPart.push(next.one);
     }
-    return { credits, left: [...left, ...inPart].map(({ one }) => one), hasSilent };
+    return { credits, left: left.map(({ one }) => one), inPart };
   }
 
   /**
