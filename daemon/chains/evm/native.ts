@@ -80,8 +80,8 @@ type Books = {
 /** An address that received more than is known, and its books. `more`: by how much. */
 type Difference = { one: ListedScript; more: bigint; books: Books };
 
-/** The addresses of a look that began at a time by `performance.now`. `waiting`: all of which it told nothing, or not all. */
-type Left = Readonly<Record<'left' | 'inPart' | 'waiting', readonly ListedScript[]>> & { beganAtMs: number };
+/** The credits of a look, the addresses that it left to a later one, and those of which it explained a part or nothing. */
+type Explained = { credits: Credit[]; left: ListedScript[]; inPart: ListedScript[] };
 
 export class NativeCoin {
   readonly #asset: AssetId;
@@ -107,7 +107,7 @@ export class NativeCoin {
   #untold: ReadonlySet<number> = new Set();
   /** The ids of the addresses whose balances it asked for. */
   #asked: ReadonlySet<number> = new Set();
-  /** Since when each look left an address that had no turn lately, or explained one in part; null: the last one left none. */
+  /** Since when each look left an address of which nothing was told; null: the last one left none. */
   #leftFirstAtMs: number | null = null;
   #notedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -184,7 +184,7 @@ export class NativeCoin {
     if (explained === null) return null;
     const { credits, left, inPart } = explained;
     waiting.push(...left, ...inPart);
-    if (!only) this.#noteLeft({ left, inPart, waiting, beganAtMs });
+    if (!only) this.#noteLeft(explained, waiting, beganAtMs);
     // without progress it waits for the next block, as the rest of one that was explained in part
     if (!only && left.length > 0 && credits.length > 0) this.#isPostponed = true;
     await dated(credits, endpoint, view, signal);
@@ -203,17 +203,19 @@ export class NativeCoin {
   }
 
   /**
-   * Whether it left one that had no turn lately, or explained one in part: a payment may be there of which nothing was told.
+   * Whether it left one that had no turn lately, or found nothing of one: a payment may be there of which nothing was told.
    * After some minutes it is so by somebody's crumbs, which hold no deadline for longer.
    */
   get hasLeftFirst(): boolean {
     return this.#leftFirstAtMs !== null && performance.now() - this.#leftFirstAtMs < LEFT_HOLDS_MS;
   }
 
-  #noteLeft({ left, inPart, waiting, beganAtMs }: Left): void {
+  #noteLeft({ credits, left, inPart }: Explained, waiting: readonly ListedScript[], beganAtMs: number): void {
+    const told = new Set(credits.map(({ targetId }) => targetId));
     this.#left = [...left, ...inPart].slice(0, LEFT_KEPT_MAX);
     this.#untold = new Set(waiting.map(({ id }) => id));
-    const hasFirst = inPart.length > 0 || left.some(({ id }) => !this.#turns.wasTried(id));
+    const isSilent = inPart.some(({ id }) => !told.has(id));
+    const hasFirst = isSilent || left.some(({ id }) => !this.#turns.wasTried(id));
     const now = performance.now();
     // looks that failed for a while explained nothing; a look itself may take as long
     const isBegun = this.#leftFirstAtMs === null || beganAtMs - this.#notedAtMs > LEFT_AGAIN_MS;
@@ -380,7 +382,7 @@ export class NativeCoin {
     dark: DarkBlocks,
     signal: AbortSignal,
     isOwn: boolean,
-  ): Promise<{ credits: Credit[]; left: ListedScript[]; inPart: ListedScript[] } | null> {
+  ): Promise<Explained | null> {
     const began = performance.now();
     if (isOwn) this.#turns.begin();
     const left = this.#turns.inOrder(open);

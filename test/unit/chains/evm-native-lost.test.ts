@@ -104,7 +104,7 @@ it('wait in part where the state is lost after the first of them', async () => {
   // the list, the tip, and three to locate the first
   state((_, question) => question <= 5);
   expect(await look(blocks(3, 12))).toEqual([5]);
-  expect([coin.isUntold(1), coin.isDue(), coin.hasLeftFirst]).toEqual([true, false, true]);
+  expect([coin.isUntold(1), coin.isDue(), coin.hasLeftFirst]).toEqual([true, false, false]);
   state(() => true);
   expect(await look(blocks(3, 12))).toEqual([9]);
   expect(coin.isUntold(1)).toBe(false);
@@ -114,7 +114,7 @@ it('wait in part where they came in more blocks than one look explains', async (
   const paid = Array.from({ length: 25 }, (_, i) => 5 + i);
   const { coin, look } = scene(paid, 'contract');
   expect(await look(blocks(3, 40))).toEqual(paid.slice(0, 20));
-  expect([coin.isUntold(1), coin.isDue(), coin.hasLeftFirst]).toEqual([true, false, true]);
+  expect([coin.isUntold(1), coin.isDue(), coin.hasLeftFirst]).toEqual([true, false, false]);
   expect(await look(blocks(3, 40))).toEqual(paid.slice(20));
   expect([coin.isUntold(1), coin.hasLeftFirst]).toEqual([false, false]);
 });
