@@ -34,7 +34,12 @@ const ROOMS = {
   withdrawals: {
     least: 80,
     code: ['daemon/app/spends/*.ts', 'daemon/app/withdrawals/*.ts'],
-    tests: ['test/unit/app/withdraw*.test.ts'],
+    tests: [
+      'test/unit/app/withdraw*.test.ts',
+      'test/unit/app/grants.test.ts',
+      'test/unit/app/refund-cover.test.ts',
+      'test/unit/app/restores.test.ts',
+    ],
   },
   facts: {
     least: 80,
