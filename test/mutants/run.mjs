@@ -130,7 +130,9 @@ async function main() {
     options: { 'one-of': { type: 'string', default: '1' } },
     allowPositionals: true,
   });
-  process.env.MUTANTS_ONE_OF = values['one-of'];
+  const oneOf = values['one-of'];
+  if (!/^[1-9]\d*$/u.test(oneOf)) throw new Error(`--one-of is ${oneOf}: it takes a whole number from 1 on`);
+  process.env.MUTANTS_ONE_OF = oneOf;
   const unknown = asked.filter((name) => !(name in ROOMS));
   if (unknown.length > 0) throw new Error(`no room ${unknown.join(', ')}: there are ${Object.keys(ROOMS).join(', ')}`);
   process.chdir(join(here, '..', '..'));
