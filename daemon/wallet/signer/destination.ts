@@ -26,18 +26,26 @@ const isXOnlyPoint = (key: Uint8Array): boolean => {
     return false;
   }
 };
-/** For addresses of P2TR. Of one kind everywhere, because a browser has no compiled module. BIP-340 and BIP-341. */
-initEccLib({
-  isXOnlyPoint,
-  xOnlyPointAddTweak(key, tweak) {
-    const scalar = bytesToNumberBE(tweak);
-    if (!isXOnlyPoint(key) || scalar >= Point.Fn.ORDER) return null;
-    const sum = schnorr.utils.lift_x(bytesToNumberBE(key)).add(Point.BASE.multiplyUnsafe(scalar));
-    if (sum.is0()) return null;
-    const bytes = sum.toBytes(true);
-    return { parity: bytes[0] === 3 ? 1 : 0, xOnlyPubkey: bytes.slice(1) };
-  },
-});
+let hasPoints = false;
+/**
+ * Gives the library what it needs for P2TR (BIP-340 and BIP-341): before it is asked for an address, since the library then tries it for
+ * a third of a signer's start. Of one kind everywhere, because a browser has no compiled module.
+ */
+function needPoints(): void {
+  if (hasPoints) return;
+  initEccLib({
+    isXOnlyPoint,
+    xOnlyPointAddTweak(key, tweak) {
+      const scalar = bytesToNumberBE(tweak);
+      if (!isXOnlyPoint(key) || scalar >= Point.Fn.ORDER) return null;
+      const sum = schnorr.utils.lift_x(bytesToNumberBE(key)).add(Point.BASE.multiplyUnsafe(scalar));
+      if (sum.is0()) return null;
+      const bytes = sum.toBytes(true);
+      return { parity: bytes[0] === 3 ? 1 : 0, xOnlyPubkey: bytes.slice(1) };
+    },
+  });
+  hasPoints = true;
+}
 
 type Form = { bech32: string; pubKeyHash: number; scriptHash: number };
 const form = (bech32: string, pubKeyHash: number, scriptHash: number): Form => ({ bech32, pubKeyHash, scriptHash });
@@ -74,6 +82,7 @@ const STANDARD_CASH = /^(?:76a914[0-9a-f]{40}88ac|a914[0-9a-f]{40}87|aa20[0-9a-f
 export function destination(address: string, chain: UtxoChain, network: Network): string | null {
   if (!ADDRESS.test(address)) return null;
   if (chain === 'BCH') return cashDestination(address, CASH_PREFIX[network]);
+  needPoints();
   try {
     // the library requires all parameters of a network, although it does not read all of them
     const parameters = { ...SEGWIT[chain][network], messagePrefix: '', bip32: { public: 0, private: 0 }, wif: 0 };
@@ -104,6 +113,7 @@ export function scriptOfForm(publicKey: Uint8Array, form: ScriptForm): string {
   if (form === 'p2pkh') return `76a914${keyHash}88ac`;
   if (form === 'p2wpkh') return `0014${keyHash}`;
   if (form === 'p2sh-p2wpkh') return `a914${hexOf.encode(crypto.hash160(hexOf.decode(`0014${keyHash}`)))}87`;
+  needPoints();
   const { output } = payments.p2tr({ internalPubkey: publicKey.subarray(1) });
   if (!output) throw new Error('assertion failed: a key has an output of P2TR');
   return hexOf.encode(output);
@@ -128,6 +138,7 @@ export function addressOfOwnScript(script: string, chain: UtxoChain, network: Ne
     if (typeof made === 'string') throw new Error(`assertion failed: ${made}`);
     return made.address;
   }
+  needPoints();
   const parameters = { ...SEGWIT[chain][network], messagePrefix: '', bip32: { public: 0, private: 0 }, wif: 0 };
   return Address.fromOutputScript(bytecode, parameters);
 }
