@@ -106,6 +106,8 @@ export class Litecoind {
         ...(options.some((option) => option.startsWith('-walletbroadcast')) ? [] : ['-walletbroadcast=0']),
         '-fallbackfee=0.0002',
         '-dbcache=4',
+        // by default a new wallet makes 2,000 keys, in two seconds
+        '-keypool=5',
         ...this.#options,
         ...(known && !this.#hasOneWallet ? ['-wallet=payer'] : []),
         ...options,
