@@ -8,6 +8,7 @@ import { joinServer } from '../../daemon/home/dial.ts';
 import { isRemembered, serverFolder, walletFolderIn, writeServer } from '../../daemon/home/place.ts';
 import { readKeychain, writeKeychain } from '../../daemon/wallet/signer/keychain.ts';
 import { freePort } from '../nodes/litecoind.ts';
+import { bundled } from '../support/bundles.ts';
 import { buildConsole } from '../support/console.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { PASSPHRASE } from '../support/shop.ts';
@@ -19,7 +20,6 @@ vi.mock('electron', async () => (await import('../unit/desktop/electron.ts')).el
 const { desktopMethods } = await import('../../main/methods.ts');
 const { Servers } = await import('../../main/servers.ts');
 
-const CLI = join(import.meta.dirname, '..', '..', 'daemon', 'cli.ts');
 const FINGERPRINT = '73c5da0a';
 const WORDS = `${'abandon '.repeat(11)}about`;
 const FRESH = 'another passphrase of the test';
@@ -53,7 +53,7 @@ if (hasKeychain) {
       servers = new Servers({
         dataDir: home,
         release: 'test',
-        command: [process.execPath, CLI],
+        command: [process.execPath, await bundled('daemon/cli.ts')],
         env: { ...process.env, COUNTINGHOUSE_DATA_DIR: home },
         logFileOf: (server) => join(root, `${server}.log`),
         told: () => {},

@@ -21,12 +21,11 @@ import { Peer } from '../../../daemon/wallet/signer/peer.ts';
 import { isAway, SEAL_CHANGE, SEAL_CUSTODY, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
+import { bundled } from '../../support/bundles.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../../support/users.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { fakeIo } from '../cli-kit.ts';
 import { codeOf, grantOf, PASSPHRASE, payment, useEpochOf, WORDS } from './signer-kit.ts';
-
-const CLI = join(import.meta.dirname, '../../../daemon/cli.ts');
 
 let root: string;
 beforeAll(async () => {
@@ -261,7 +260,8 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
     const data = join(root, 'two', 'data');
     await mkdir(data, { mode: 0o700 });
     await chown(data, DAEMON_UID, GROUP);
-    const child = spawn(process.execPath, [CLI, 'signer', '--folder', wallet, '--socket', socket], {
+    const program = await bundled('daemon/cli.ts');
+    const child = spawn(process.execPath, [program, 'signer', '--folder', wallet, '--socket', socket], {
       uid: SIGNER_UID,
       gid: GROUP,
       env: { HOME: '/nonexistent', PATH: process.env.PATH },
