@@ -24,7 +24,7 @@ vi.mock('electron', () => electron);
 
 const PASSPHRASE = 'a passphrase at home';
 /** Instead of 10,000 addresses, which take a minute to derive. */
-const JUMP = 60;
+const JUMP = 25;
 const isHere = hasChromium && hasLitecoind && process.platform !== 'win32';
 
 describe.skipIf(!isHere)(litecoindTitle('the guide out of the alarm'), () => {

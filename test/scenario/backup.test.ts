@@ -24,7 +24,7 @@ import { cheapWallet } from '../support/wallet.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 /** Instead of 10,000, which take a minute to derive for every chain. */
-const JUMP = 300;
+const JUMP = 25;
 const PASSPHRASE = 'a passphrase of the test';
 const WORDS = `${'abandon '.repeat(11)}about`;
 

@@ -23,7 +23,7 @@ const UNIT = 10n ** 6n;
 /** More blocks than a checkpoint has. */
 const AWAY = 200;
 /** Instead of 10,000, which take a minute to derive. */
-const JUMP = 60;
+const JUMP = 25;
 
 describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
   let scene: EvmScene;

@@ -17,7 +17,7 @@ import { openShop, PASSPHRASE } from '../support/shop.ts';
 
 const COIN = 100_000_000n;
 const BURIED = 12;
-const JUMP = 60;
+const JUMP = 25;
 const CAUGHT_UP_MS = 90_000;
 const SOLD_MS = 4_000;
 /** Litestream copies each second. The rest is the time that a loaded machine may take for it. */

@@ -21,7 +21,7 @@ import { openShop, PASSPHRASE } from '../support/shop.ts';
 
 const COIN = 100_000_000n;
 /** Instead of 10,000, which take a minute to derive. */
-const JUMP = 60;
+const JUMP = 25;
 const DEPOSITS = 12;
 const BURIED = 12;
 

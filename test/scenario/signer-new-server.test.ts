@@ -17,7 +17,7 @@ import { HomeComputer, isOpen } from './home-computer.ts';
 
 const COIN = 100_000_000n;
 /** Instead of 10,000 addresses, which take a minute to derive. */
-const JUMP = 60;
+const JUMP = 25;
 
 describe.skipIf(!hasLitecoind || process.platform === 'win32')(
   litecoindTitle('a new server for the keys at home'),

@@ -32,7 +32,7 @@ const DEEP = 14;
 const AWAY = 200;
 const CHAIN = 'regtest:ETH';
 /** Instead of 10,000, which take a minute to derive. */
-const JUMP = 60;
+const JUMP = 25;
 
 type Invoice = { id: string; status: string; payment: { address: string } };
 type Sent = { index: number; to: string; value?: bigint; data?: Hex };

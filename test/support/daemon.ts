@@ -27,7 +27,7 @@ public_endpoints = "never"
 `;
 
 /** Instead of 10,000 addresses, which take a minute to derive. */
-const JUMP = 60;
+const JUMP = 25;
 
 /** Litecoin of regtest with these settings of its source, at 80 dollars a coin. */
 export const litecoinConfig = (source: string): string =>
