@@ -18,7 +18,7 @@ const LIES_MS = 20_000;
 /** What a liar may cost. Its own process is this one, which makes up to half of it. */
 const MEMORY_MAX_BYTES = 200 * 1024 * 1024;
 /** Of the servers that keep no machine busy, one of so many is met in a run. */
-const ONE_OF = 2;
+const ONE_OF = 4;
 /** Waits of different trials overlap. */
 vi.setConfig({ maxConcurrency: 12 });
 

@@ -14,7 +14,7 @@ import { KINDS, type Kind, ROW_OVER, type Row, SEEDS } from './seeds.ts';
 /** What one process runs after another. */
 const PARTS: readonly (readonly Kind[])[] = [['any'], ['core', 'electrum', 'liars'], ['accounts', 'monero']];
 
-const ONE_OF = 6;
+const ONE_OF = 12;
 const NEW_SEED_MIN = 1_000_000;
 /** Steps with a new seed. */
 const NEW_STEPS: Record<Kind, number> = { any: 150, core: 150, electrum: 150, liars: 150, accounts: 100, monero: 60 };
