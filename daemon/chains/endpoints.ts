@@ -244,10 +244,14 @@ export class Endpoints<E extends Endpoint> {
 
   /** Records that another endpoint contradicts it, without a proof: it is asked after the others for a while, and keeps its vote. */
   accused(endpoint: E, what: string): void {
-    const state = this.#states.find((one) => one.endpoint === endpoint);
-    if (!state) return;
-    state.lateUntil = performance.now() + CAUGHT_WAIT_MS;
+    this.askLater(endpoint);
     this.#alert(endpoint.name, what);
+  }
+
+  /** Has an endpoint asked after the others for a while, without blame. */
+  askLater(endpoint: E): void {
+    const state = this.#states.find((one) => one.endpoint === endpoint);
+    if (state) state.lateUntil = performance.now() + CAUGHT_WAIT_MS;
   }
 
   close(): void {

@@ -65,6 +65,8 @@ const HEAD_AGE_MS_MAX = 60 * 60_000;
 /** If another node is ahead by more blocks than this, the asked node withholds blocks. */
 const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
+/** The interval at which other nodes are asked whether they have a whole view, while the asked one has none. */
+const GIVE_WAY_MS = 10_000;
 /** No chain has more blocks, of two minutes each, before 2050. */
 const HEIGHT_MAX = 10_000_000;
 
@@ -85,6 +87,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #blocks: BlockStream;
   readonly #searched: BlockStream;
   #comparedAtMs = performance.now();
+  #gaveWayAtMs = performance.now();
   /** The height of the last block that was read; a step through the past is below it. Null before the first step. */
   #readTo: number | null = null;
   /** The height of the lowest block that the blocks of the present step link to. */
@@ -180,13 +183,14 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const pool = hashes && (await this.#pool.look(node, hashes, signal));
     if (atHead) this.absence?.noteRead(tip);
     if (atHead) await this.#compare(node, tip, signal);
+    const isTooLarge = atHead && hashes === null;
+    if (atHead && (isTooLarge || node.isBehind)) await this.#giveWay(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
     const others = (txids: readonly string[]) => this.#transactionsOfOthers(node, txids, signal);
     const credits = await this.#scanner.withoutTwins(found, this.held(), orphaned, node, others, signal);
     const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
-    const isTooLarge = atHead && hashes === null;
     const handled = pool?.isWhole || isTooLarge ? markOf(tip, hashes) : null;
     return {
       checkpoint,
@@ -330,6 +334,21 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     );
     if ((ahead ?? 0) > BEHIND_OTHERS_MAX) this.endpoints.accused(node, `it is ${ahead} blocks behind another node`);
     else if (ahead === 0) await this.#compareDeep(node, tip.height - FORK_BLOCKS_MAX, signal);
+  }
+
+  /**
+   * Has the node of another operator asked first that has a whole view of the same chain, while this one has none: it is not synchronised,
+   * or tells of more unconfirmed transactions than are read. No payment would be taken for as long as it says so. An honest one may.
+   */
+  async #giveWay(node: MoneroNode, tip: BlockId, signal: AbortSignal): Promise<void> {
+    if (this.endpoints.operators < 2 || performance.now() - this.#gaveWayAtMs < GIVE_WAY_MS) return;
+    this.#gaveWayAtMs = performance.now();
+    const isWhole = async (other: MoneroNode): Promise<boolean> => {
+      await other.head(signal);
+      const [same] = await other.headers([tip.height], signal);
+      return same?.hash === tip.hash && !other.isBehind && (await other.pool(signal)) !== null;
+    };
+    if (await this.endpoints.other(node, isWhole, signal)) this.endpoints.askLater(node);
   }
 
   /** Tells the operator when two operators' nodes are on different chains. Neither can be believed then. */

@@ -2,6 +2,7 @@
 import type http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
+import { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
 import { varint } from '../../../daemon/monero/varint.ts';
@@ -76,6 +77,7 @@ beforeEach(async () => {
   book = new FactBook();
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const adapter of adapters) await adapter.close();
   for (const node of nodes) await node.close();
 });
@@ -147,6 +149,68 @@ describe('a pool that is too large to be read', () => {
     await book.catchUp(adapter);
     expect(chain.pool.has(waiting)).toBe(true);
     expect(book.paid(id).at(-1)).toEqual({ units: 9_000n, height: null });
+  });
+});
+
+describe('a node that has no whole view, for as long as it says so', () => {
+  type Change = (name: string, answer: Fields) => Fields | undefined;
+  const LATER_MS = 11_000;
+  const calledTooLarge: Change = (name, answer) =>
+    name === 'get_info' ? { ...answer, tx_pool_size: 50_001 } : undefined;
+
+  /** Has the first node say that it is not synchronised, which counts on networks with blocks of their own alone. */
+  function unsynchronised(): void {
+    const { head } = MoneroNode.prototype;
+    vi.spyOn(MoneroNode.prototype, 'head').mockImplementation(async function (this: MoneroNode, signal) {
+      const found = await head.call(this, signal);
+      this.isBehind = nodes[0]!.url.endsWith(this.name);
+      return found;
+    });
+  }
+
+  it.each<[what: string, operators: number, change: Change | null]>([
+    ['because its pool is called too large', 2, calledTooLarge],
+    ['because it is not synchronised', 2, null],
+  ])('keeps nobody from having one: %s', async (_, operators, change) => {
+    const adapter = connected(operators);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    if (change) nodes[0]!.change = change;
+    else unsynchronised();
+    chain.mine(1, Date.now());
+    pay(target.script, 7_000n);
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+    const views: string[] = [];
+    for (; laterMs < 4 * LATER_MS; laterMs += LATER_MS) {
+      const update = await adapter.sync(book.checkpoint, signal());
+      book.apply(update!);
+      views.push(update!.mempool);
+    }
+    clock.mockRestore();
+    expect(views[0]).toBe('unknown');
+    expect(views.at(-1)).toBe('complete');
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    // an honest node may say all of it
+    expect(told).toEqual([]);
+  });
+
+  it('is asked first, although another one has no whole view either', async () => {
+    const adapter = connected(2);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    for (const node of nodes) node.change = calledTooLarge;
+    chain.mine(1, Date.now());
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + LATER_MS);
+    for (let step = 0; step < 2; step++) {
+      expect(await adapter.sync(book.checkpoint, signal())).toMatchObject({ mempool: 'unknown' });
+      expect(adapter.servers()).toMatchObject([{ asked: true }, { asked: false }]);
+    }
+    clock.mockRestore();
   });
 });
 
