@@ -8,15 +8,12 @@ import type { Scanner } from './scan.ts';
 
 /** The transactions that one look fetches. The next looks fetch the others. */
 const FETCHED_PER_LOOK_MAX = 500;
-/** The maximum number remembered. Older ones are forgotten, and fetched again if they are still in the pool. */
-const KNOWN_MAX = 50_000;
-
 type Inputs = Pick<Transaction, 'id' | 'keyImages' | 'fee'>;
 
 type PoolView = {
   credits: Credit[];
   spends: SpendSeen[];
-  /** Whether all transactions were scanned. */
+  /** Whether all transactions were scanned that the node shows. */
   isWhole: boolean;
 };
 
@@ -24,6 +21,8 @@ export class Pool {
   readonly #scanner: Scanner;
   /** The credits of each transaction, mostly none, and its key images, which may become known as ours later. */
   readonly #known = new Map<string, { credits: readonly Credit[]; inputs: Inputs }>();
+  /** Those that were named and not shown. They are asked for again where there is room, so that they keep no others waiting. */
+  readonly #absent = new Set<string>();
 
   constructor(scanner: Scanner) {
     this.#scanner = scanner;
@@ -32,16 +31,22 @@ export class Pool {
   /** `hashes`: what the node tells its pool to be. */
   async look(node: MoneroNode, hashes: string[], signal: AbortSignal): Promise<PoolView> {
     const present = new Set(hashes);
-    for (const txid of this.#known.keys()) if (!present.has(txid)) this.#known.delete(txid);
-    const fresh = hashes.filter((txid) => !this.#known.has(txid));
-    const page = fresh.slice(0, FETCHED_PER_LOOK_MAX);
+    for (const known of [this.#known, this.#absent])
+      for (const txid of known.keys()) if (!present.has(txid)) known.delete(txid);
+    const fresh = hashes.filter((txid) => !this.#known.has(txid) && !this.#absent.has(txid));
+    const page = [...fresh, ...this.#absent].slice(0, FETCHED_PER_LOOK_MAX);
     const pause = slices();
     for (const [txid, { transaction, height }] of await node.transactions(page, signal)) {
       // It was mined meanwhile: the next step reports it with its block.
-      if (height !== null || this.#known.size >= KNOWN_MAX) continue;
+      if (height !== null) continue;
       const credits = await this.#scanner.find(transaction, null, pause);
       const { id, keyImages, fee } = transaction;
       this.#known.set(txid, { credits, inputs: { id, keyImages, fee } });
+    }
+    for (const txid of page) {
+      this.#absent.delete(txid);
+      // behind those that were asked for longer ago
+      if (!this.#known.has(txid)) this.#absent.add(txid);
     }
     const paying = hashes.filter((txid) => (this.#known.get(txid)?.credits.length ?? 0) > 0);
     const now = await node.transactions(amongOthers(paying, hashes), signal);
@@ -56,7 +61,7 @@ export class Pool {
       const known = this.#known.get(txid);
       return known ? this.#scanner.spends(known.inputs, null) : [];
     });
-    return { credits, spends, isWhole: fresh.length <= page.length };
+    return { credits, spends, isWhole: fresh.length <= FETCHED_PER_LOOK_MAX };
   }
 }
 
