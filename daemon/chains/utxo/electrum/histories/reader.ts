@@ -52,7 +52,7 @@ type Failed = HistoryEntry & { lie: string | null };
 type Standing = 'held' | 'left' | 'failed' | 'stray' | 'full' | 'later';
 
 /** A history of which a look read a part, as the server told it. */
-type Unfinished = { entries: HistoryEntry[]; status: string; script: Script; server: Server; mark: string };
+type Unfinished = { entries: HistoryEntry[]; status: string; script: Script; server: Server; touches: number };
 
 export class HistoryReader {
   readonly #chain: UtxoChain;
@@ -137,7 +137,7 @@ export class HistoryReader {
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
     this.#accept(script, [...held], top);
     const isRead = !isFull && !isLate && status !== undefined;
-    if (isLate && status) this.#unfinished = { entries, status, script, server, mark: markOf(script) };
+    if (isLate && status) this.#unfinished = { entries, status, script, server, touches: script.touches };
     else if (this.#unfinished?.script === script) this.#unfinished = null;
     this.#scripts.settle(script, server, isRead && failed.length === 0 ? status : undefined, touches);
     // there is room again once the store has saved transactions; the server is not at fault
@@ -161,10 +161,10 @@ export class HistoryReader {
   /** A script's history and its status; undefined if the status cannot be determined. */
   async #ask(server: Server, script: Script): Promise<{ entries: HistoryEntry[]; status: string | null | undefined }> {
     const known = this.#unfinished;
-    const isSame = known?.script === script && known.server === server && known.mark === markOf(script);
+    const isSame = known?.script === script && known.server === server && known.touches === script.touches;
     if (isSame && known.status === server.statuses.get(script.hash)) return known;
     for (let attempt = 1; ; attempt++) {
-      const { news } = script;
+      const before = server.statuses.get(script.hash);
       const entries = await server.history(script.hash);
       const status = await statusOf(entries);
       const told = server.statuses.get(script.hash);
@@ -172,7 +172,8 @@ export class HistoryReader {
         script.contradictedSinceMs = 0;
         return { entries, status };
       }
-      const isChanged = script.news !== news;
+      // what other servers announce meanwhile says nothing about this answer
+      const isChanged = told !== before;
       if (isChanged && attempt < ASKED_TIMES_MAX) continue;
       return { entries, status: isChanged ? undefined : this.#contradicted(server, script, entries) };
     }
@@ -438,9 +439,6 @@ export class HistoryReader {
     }
   }
 }
-
-/** Differs once a script has news, or is to be read anew. */
-const markOf = ({ news, touches }: Script): string => `${news} ${touches}`;
 
 /** The height at which an entry is to be proved. A block above the tip being reported counts as unconfirmed until it is the tip. */
 const claimedHeight = ({ height }: HistoryEntry, tip: Tip): number => (height > 0 && height <= tip.height ? height : 0);
