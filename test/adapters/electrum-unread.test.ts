@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/scripts.ts';
-import { StubServer } from '../nodes/stub-server.ts';
+import { type Answer, StubServer } from '../nodes/stub-server.ts';
 import { undoAll } from '../support/undo.ts';
 import { branch, hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { until } from './conformance.ts';
@@ -38,8 +38,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Two servers of different operators, both connected, of which the first is asked. */
-async function pair() {
+/** Two servers of different operators, both connected, of which the first is asked. `isAlone`: only that one is. */
+async function pair(isAlone = false) {
   const first = await StubServer.start({ headers: main });
   const second = await StubServer.start({ headers: main, host: 'localhost' });
   const alerts: string[] = [];
@@ -59,13 +59,71 @@ async function pair() {
   await second.close();
   adapter.onHint(() => {});
   const look = () => adapter.sync(since, AbortSignal.timeout(SYNC_MS));
-  await until(async () => (await look().catch(() => null))?.mempool === 'complete', 'a first view');
-  await second.listen();
-  const isThere = () => adapter.servers().every(({ state, watched }) => state === 'ready' && watched === 1);
-  await until(isThere, 'both to watch');
+  const view = async () => (await look())?.mempool;
+  await until(async () => (await view().catch(() => null)) === 'complete', 'a first view');
+  if (!isAlone) {
+    await second.listen();
+    const isThere = () => adapter.servers().every(({ state, watched }) => state === 'ready' && watched === 1);
+    await until(isThere, 'both to watch');
+  }
   expect(adapter.health().source).toBe(first.url);
-  return { first, second, adapter, alerts, look };
+  return { first, second, adapter, alerts, look, view };
 }
+
+describe('an address whose history cannot be read at the server that is asked', () => {
+  const STEP_MS = 5_000;
+
+  /** As the program asks, for so long: the views. */
+  async function views(view: () => Promise<string | undefined>, forMs: number): Promise<(string | undefined)[]> {
+    const told: (string | undefined)[] = [];
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+    for (; laterMs < forMs; laterMs += STEP_MS) told.push(await view());
+    return told;
+  }
+
+  const flips =
+    (server: StubServer): Answer =>
+    (method, [first]) => {
+      if (first !== scriptHash) return undefined;
+      if (method === HISTORY) server.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+      return method === SUBSCRIBE ? anyStatus() : undefined;
+    };
+  const isBusy = (): Answer => {
+    const status = anyStatus();
+    return (method, [first]) => {
+      if (first !== scriptHash) return undefined;
+      if (method === HISTORY) throw Object.assign(new Error('server busy - request timed out'), { code: -102 });
+      return method === SUBSCRIBE ? status : undefined;
+    };
+  };
+
+  it.each<[why: string, answerOf: (server: StubServer) => Answer]>([
+    ['which announces another status with each answer', flips],
+    ['which is busy each time', isBusy],
+  ])('keeps no view from being complete where another one gives it: %s', async (_, answerOf) => {
+    const { first, second, adapter, alerts, view } = await pair();
+    first.answer = answerOf(first);
+    first.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    const told = await views(view, 90_000);
+    // a busy one gets a minute, or what is left of it by the machine's own time
+    expect(told.slice(0, 6)).not.toContain('complete');
+    expect(told.at(-1)).toBe('complete');
+    expect(adapter.health().source).toBe(second.url);
+    expect(adapter.servers()).toMatchObject([{ state: 'ready' }, { state: 'ready' }]);
+    expect(alerts).toEqual([]);
+  });
+
+  it('leaves the only one connected', async () => {
+    const { first, adapter, view } = await pair(true);
+    first.answer = isBusy();
+    first.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    expect(await views(view, 90_000)).not.toContain('complete');
+    expect(adapter.health().source).toBe(first.url);
+    expect(first.connections).toBe(1);
+  });
+});
 
 it('reads a history whatever another server announces meanwhile', async () => {
   const { first, second, adapter, alerts, look } = await pair();

@@ -157,6 +157,7 @@ export class LightClient {
         onGone: () => listener.wake(),
         onDropped: (server, reason) => listener.alert(server.name, reason),
         onPrimary: (server) => {
+          server?.unread.clear();
           if (server) this.scripts.compare(server);
           listener.wake();
         },
@@ -272,20 +273,31 @@ export class LightClient {
         return;
       }
       try {
-        if ((await this.reader.take(server, script, tip)) === 'open') open++;
+        const outcome = await this.reader.take(server, script, tip);
+        if (outcome !== 'whole') open++;
+        if (outcome === 'open') this.#noteUnread(server, script);
+        else server.unread.end(script.hash);
         this.#refusals.delete(script);
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
         // asked again when the server is less busy
         if (error instanceof Between) script.askAgainAtMs = performance.now() + BETWEEN_MS * (1 + Math.random());
-        if (isPassing(error)) open++;
-        else if ((await this.#refused(server, script, tip, error.message)) === 'open') open++;
+        if (isPassing(error)) {
+          open++;
+          this.#noteUnread(server, script);
+        } else if ((await this.#refused(server, script, tip, error.message)) !== 'whole') open++;
       }
     };
     await spread([server], dirty, 'news', (_, script) => take(script), performance.now() + READ_STEP_MS);
     if (open > 0) return 'open';
     return this.scripts.dirty.size === 0 ? 'whole' : 'more';
+  }
+
+  /** Another server is asked where this one gives no history to read for long, whatever it says: no view would be complete. */
+  #noteUnread(server: Server, script: Script): void {
+    if (server.unread.isLong(script.hash))
+      this.set.giveWay(server, 'it gave no history of an address that could be read');
   }
 
   /** The connected servers that are at a tip. */

@@ -36,8 +36,8 @@ const ASKED_TIMES_MAX = 3;
 /** For how long one look reads a history. Anybody can make one of thousands of transactions, and other payments would wait for all of it. */
 const TAKE_MS = 2_000;
 
-/** `open`: a part of the history could not be verified now; it must be read again. */
-export type Outcome = 'whole' | 'open';
+/** `open`: a part of the history could not be verified now; it must be read again. `later`: a part is left, and for no fault of the server. */
+export type Outcome = 'whole' | 'open' | 'later';
 
 type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
 
@@ -141,7 +141,8 @@ export class HistoryReader {
     else if (this.#unfinished?.script === script) this.#unfinished = null;
     this.#scripts.settle(script, server, isRead && failed.length === 0 ? status : undefined, touches);
     // there is room again once the store has saved transactions; the server is not at fault
-    const outcome = isFull ? 'open' : this.#judge(server, script, failed);
+    const outcome = isFull ? 'later' : this.#judge(server, script, failed);
+    if (isFull || isLate) return 'later';
     return isRead ? outcome : 'open';
   }
 
@@ -233,7 +234,7 @@ export class HistoryReader {
     script.top = top;
   }
 
-  #judge(server: Server, script: Script, failed: readonly Failed[]): Outcome {
+  #judge(server: Server, script: Script, failed: readonly Failed[]): 'whole' | 'open' {
     if (failed.length === 0) {
       server.doubts.end(script.hash);
       return 'whole';

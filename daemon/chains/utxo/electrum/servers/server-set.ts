@@ -152,6 +152,22 @@ export class ServerSet {
     return true;
   }
 
+  /**
+   * Makes another server the primary because of this one's fault: the one that watches most of those at the tip, one of another operator
+   * first. Where there is none, the present one stays.
+   */
+  giveWay(present: Server, reason: string): void {
+    if (present !== this.#primary) return;
+    const able = this.others(present).filter((server) => this.#options.behind(server) === 0);
+    const isOther = ({ operator }: Server): boolean => operator !== present.operator;
+    const order = (a: Server, b: Server): number =>
+      Number(isOther(b)) - Number(isOther(a)) || b.statuses.size - a.statuses.size;
+    const [next] = able.sort(order);
+    if (!next) return;
+    present.passedOver(reason);
+    this.#set(next);
+  }
+
   #set(next: Server | null): void {
     this.#behindSinceMs = 0;
     this.#primary = next;

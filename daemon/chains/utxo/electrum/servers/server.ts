@@ -22,6 +22,8 @@ const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history',
 const BETWEEN_MS_MAX = 60_000;
 /** How long a server may name a transaction that it does not show, for example during a reorganisation or while its node is busy. */
 const DOUBTED_MS_MAX = 10_000;
+/** How long it may give no history of a script that can be read, as while it is busy or announces one status after the other. */
+const UNREAD_MS_MAX = 60_000;
 /** A server that was left so often within an hour is told of. */
 const LEAVES_MAX = 5;
 /** The weight of the newest answer in the running mean of latencies. */
@@ -77,6 +79,8 @@ export class Server {
   readonly #between = new Doubts(BETWEEN_MS_MAX);
   /** Scripts of whose history this connection names transactions that it does not show. */
   readonly doubts = new Doubts(DOUBTED_MS_MAX);
+  /** Scripts whose history could not be read since it is the primary. */
+  readonly unread = new Doubts(UNREAD_MS_MAX);
   /** Subscriptions being ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   #connection: Connection | null = null;
@@ -170,12 +174,21 @@ export class Server {
     if (!this.#connection) return error;
     this.retries.left();
     this.#ended(error);
-    const times = this.retries.leaves;
-    if (times >= LEAVES_MAX) {
-      const told = `it was left ${times} times within an hour, the last time because ${reason}`;
-      this.#options.events.onDropped(this, told);
-    }
+    this.#tellLeaves(reason);
     return error;
+  }
+
+  /** Notes that another server is asked instead of it, which stays connected. */
+  passedOver(reason: string): void {
+    this.retries.left();
+    this.#tellLeaves(reason);
+  }
+
+  #tellLeaves(reason: string): void {
+    const times = this.retries.leaves;
+    if (times < LEAVES_MAX) return;
+    const told = `it was left ${times} times within an hour, the last time because ${reason}`;
+    this.#options.events.onDropped(this, told);
   }
 
   /** The server's current tip. Everything that it announced before has arrived when this returns. */
