@@ -6,7 +6,7 @@
  *
  * A credit without agreement is reported as unconfirmed, and the question is repeated. One with agreement is reported until the
  * books have it, because an update may fail to be stored. Such credits are kept in memory only: after a restart the adapter reads
- * the blocks of its checkpoint again, and looks up what the books have in no block.
+ * the blocks of its checkpoint again, and looks up what the books have in no block. A stored one needs no other word for its block.
  */
 import type { AssetId } from '../domain/assets.ts';
 import type { Checkpoint, Credit } from '../domain/chain.ts';
@@ -123,7 +123,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       for (const fact of facts) {
         const { id, block } = fact;
         const isLarge = this.#isLarge(fact);
-        const isClear = !isLarge && this.#isProved(fact);
+        // what the books have was agreed on before: while others are away after a start, it would be taken out of its block
+        const isClear = (!isLarge && this.#isProved(fact)) || (block !== null && this.#isStored(fact));
         if (block === null || this.#endpoints.operators < 2 || isClear) {
           // what was said of another block before, this one disproves
           if (block !== null) this.#held.delete(id);

@@ -315,6 +315,21 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     expect(pair.book.paid(id)).toEqual([{ units: 7_100n, height: pair.book.tip.height }]);
   });
 
+  it('leaves in their blocks what the books have when it is started anew while the other operator is away', async () => {
+    const { adapter: first, address, id } = await watching();
+    await pay(address, 7_200n);
+    await payCoin(address, 5_000n);
+    await agreed(id);
+    const counted = pair.book.paid(id);
+    expect(counted).toHaveLength(2);
+    silence();
+    const again = await restart();
+    expect(again).not.toBe(first);
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(again);
+    expect(pair.book.paid(id)).toEqual(counted);
+  });
+
   it('finds what was left out while the other operator was away, and while it caught up', async () => {
     const { adapter, address, id } = await pair.watching(pair.urls);
     const hidden = { changed: (request: Request, result: Json) => (isLogs(request) ? [] : result) };

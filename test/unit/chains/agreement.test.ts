@@ -52,6 +52,15 @@ it('reports what is large as unconfirmed until another operator has its block, a
   expect(await judge([])).toEqual([]);
 });
 
+it('leaves in its block what the books have, although nobody else answers or has it after a start', async () => {
+  const { judge, stored } = agreeing(new Set());
+  stored.add('100 in 9');
+  expect(await judge([fact(100n, 9), fact(200n, 9)])).toEqual([
+    [100n, 9],
+    [200n, null],
+  ]);
+});
+
 it('reports a fact once, in the block that needs no agreement, whatever was said of another one before', async () => {
   const { judge } = agreeing(new Set());
   const [invented, mined, pooled] = [fact(50n, 3), fact(50n, 9), fact(50n, null)].map((one) => ({ ...one, id: 'one' }));

@@ -83,14 +83,14 @@ afterEach(async () => {
 });
 
 /** An adapter over so many of the nodes, each of another operator. */
-function connected(count: number): MoneroAdapter {
+function connected(count: number, needsAgreement = false): MoneroAdapter {
   const urls = nodes.slice(0, count).map(({ url }, at) => (at === 0 ? url : url.replace('127.0.0.1', 'localhost')));
   const adapter = new MoneroAdapter({
     network: 'regtest',
     urls,
     list: book,
     accounts: () => [account],
-    needsAgreement: () => false,
+    needsAgreement: () => needsAgreement,
     alert: (_, what) => told.push(what),
     onOdd: () => {},
     hasThread: false,
@@ -269,6 +269,24 @@ it('counts one of two outputs with one key after a restart, although its node le
     [second, true],
   ]);
   expect(book.paid(id)).toHaveLength(2);
+});
+
+it('leaves a large payment in its block when it is started anew while the other operator is away', async () => {
+  const before = connected(2, true);
+  const target = await before.deriveAddress(account, 0, 3);
+  const id = book.watch(target);
+  book.checkpoint = await before.begin(null, signal());
+  pay(target.script, 7_000n);
+  chain.mine(1, Date.now());
+  await book.catchUp(before);
+  const counted = [{ units: 7_000n, height: chain.tip.height }];
+  expect(book.paid(id)).toEqual(counted);
+  await before.close();
+  await nodes[1]!.close();
+  chain.mine(1, Date.now());
+  await book.catchUp(connected(2, true));
+  expect(book.tip.height).toBe(chain.tip.height);
+  expect(book.paid(id)).toEqual(counted);
 });
 
 describe('a payment that waited at the start', () => {
