@@ -189,7 +189,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
     const others = (txids: readonly string[]) => this.#transactionsOfOthers(node, txids, signal);
-    const credits = await this.#scanner.withoutTwins(found, this.held(), orphaned, node, others, signal);
+    const place = { held: this.held(), orphaned, tip: tip.height };
+    const credits = await this.#scanner.withoutTwins(found, place, node, others, signal);
     const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
     const handled = pool?.isWhole || isTooLarge ? markOf(tip, hashes) : null;
     return {

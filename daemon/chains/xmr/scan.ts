@@ -7,7 +7,7 @@ import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Credit, SpendSeen } from '../../domain/chain.ts';
 import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
 import type { Transaction } from '../../monero/transaction.ts';
-import type { ScriptList } from '../adapter.ts';
+import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { atOnce, inTurns, type Pause } from '../slices.ts';
 import type { MoneroNode, NodeTransaction } from './node.ts';
 import { foundIn, type OutputMatch, type TransactionParts } from './read.ts';
@@ -28,6 +28,10 @@ const isUnspendable = ({ version, isCoinbase, unlockTime }: Paying): boolean =>
   version === 1 || (!isCoinbase && unlockTime !== 0n);
 
 type Paying = Omit<TransactionParts, 'place' | 'found'>;
+/** A one-time key. `isMined`: its output is of a coinbase. */
+type OutputKey = { key: string; isMined: boolean };
+/** An output that counts so far. `lock`: has it told as one that does not. */
+type Rival = { credit: Credit; isSpent: boolean; lock: (locked: Credit) => void };
 type Where = { block: BlockId; blockTime: number } | null;
 
 export class Scanner {
@@ -36,7 +40,7 @@ export class Scanner {
   readonly #accounts: () => readonly AccountKey[];
   readonly #receivers = new Map<string, Receiver>();
   /** The one-time keys of outputs, by outpoint. */
-  readonly #keys = new Map<string, string>();
+  readonly #keys = new Map<string, OutputKey>();
 
   constructor(network: Network, list: ScriptList, accounts: () => readonly AccountKey[]) {
     this.#network = network;
@@ -67,7 +71,7 @@ export class Scanner {
       const targetId = await this.#targetOf(receiver, spendKey, isProved);
       if (targetId === undefined) continue;
       const id = `${transaction.id}:${n}`;
-      this.#keys.set(id, Buffer.from(key).toString('hex'));
+      this.#keys.set(id, { key: Buffer.from(key).toString('hex'), isMined: transaction.isCoinbase });
       credits.push({
         id,
         txid: transaction.id,
@@ -119,17 +123,16 @@ export class Scanner {
    * key image, so only one of them can ever be spent, and only one counts. Earlier are credits before it in the list, and
    * those in blocks that are stored or `held`: the books do not have the block of a credit that waits for another node. One that is
    * locked already locks no other, and neither does one whose block has left the chain (`orphaned`: hashes). Transactions of
-   * stored ones that the node leaves out are asked of `others`, because both outputs would count without them.
+   * stored ones that the node leaves out are asked of `others`, because both outputs would count without them. `tip`: the height of the
+   * newest block.
    */
   async withoutTwins(
     credits: readonly Credit[],
-    held: readonly Credit[],
-    orphaned: readonly string[],
+    { held, orphaned, tip }: { held: readonly Credit[]; orphaned: readonly string[]; tip: number },
     node: MoneroNode,
     others: (txids: readonly string[]) => Promise<ReadonlyMap<string, NodeTransaction>>,
     signal: AbortSignal,
   ): Promise<Credit[]> {
-    const seen = new Map<string, string>();
     const told = new Set(credits.map(({ id }) => id));
     const targets = new Set(credits.map(({ targetId }) => targetId));
     const stored = [...targets].flatMap((targetId) =>
@@ -140,36 +143,67 @@ export class Scanner {
     const waiting = held.filter(
       ({ targetId, block, locked }) => block && !locked && targets.has(targetId) && !orphaned.includes(block.hash),
     );
-    const earlier = new Map([
-      ...stored.map(({ outpoint, txid }) => [outpoint, txid] as const),
-      ...waiting.map(({ id, txid }) => [id, txid] as const),
+    const again: Credit[] = [];
+    const lock = (locked: Credit): unknown => again.push(locked);
+    const earlier = new Map<string, Rival>([
+      ...stored.map(
+        (coin) => [coin.outpoint, { credit: creditOf(coin), isSpent: coin.spentTxid !== null, lock }] as const,
+      ),
+      ...waiting.map((credit) => [credit.id, { credit, isSpent: false, lock }] as const),
     ]);
     for (const id of told) earlier.delete(id);
-    const all = [...earlier, ...credits.map(({ id, txid }) => [id, txid] as const)];
-    const unread = all.filter(([outpoint]) => !this.#keys.has(outpoint)).map(([, txid]) => txid);
+    const all = [...[...earlier.values()].map(({ credit }) => credit), ...credits];
+    const unread = all.filter(({ id }) => !this.#keys.has(id)).map(({ txid }) => txid);
     this.#noteKeys(await node.transactions([...new Set(unread)], signal));
     const left = stored.filter(({ outpoint }) => !this.#keys.has(outpoint)).map(({ txid }) => txid);
     if (left.length > 0) this.#noteKeys(await others([...new Set(left)]));
-    for (const outpoint of earlier.keys()) {
-      const key = this.#keys.get(outpoint);
-      if (key !== undefined) seen.set(key, outpoint);
-    }
-    const judged = credits.map((credit) => {
-      const key = this.#keys.get(credit.id) ?? credit.id;
-      const first = seen.get(key);
-      if (first !== undefined && first !== credit.id) return { ...credit, locked: true };
-      seen.set(key, credit.id);
-      return credit;
-    });
+    const judged = this.#judgeTwins(credits, [...earlier.values()], tip);
     // not before: a step with more outputs than that would miss a twin. An address with more of them is not asked for in each step
     if (this.#keys.size > KEYS_KEPT_MAX + all.length) this.#keys.clear();
+    return [...judged, ...again];
+  }
+
+  #judgeTwins(credits: readonly Credit[], earlier: readonly Rival[], tip: number): Credit[] {
+    const first = new Map<string, Rival>();
+    for (const rival of earlier) {
+      const found = this.#keys.get(rival.credit.id);
+      if (found) first.set(found.key, rival);
+    }
+    const judged = [...credits];
+    for (const [at, credit] of credits.entries()) {
+      if (credit.locked) continue;
+      const key = this.#keys.get(credit.id)?.key ?? credit.id;
+      const rival = first.get(key);
+      const lock = (locked: Credit): void => {
+        judged[at] = locked;
+      };
+      const isTwin = rival !== undefined && rival.credit.id !== credit.id;
+      if (isTwin && !this.#givesWay(rival, credit, tip)) {
+        lock({ ...credit, locked: true });
+        continue;
+      }
+      if (isTwin) rival.lock({ ...rival.credit, locked: true });
+      first.set(key, { credit, isSpent: false, lock });
+    }
     return judged;
+  }
+
+  /**
+   * Whether the output that came first leaves its place to a larger one. A miner can copy the key of anybody's payment into a coinbase,
+   * whose amount is in the open, for the smallest part of a coin. While it is too young to be spent, nothing was made of it. No other
+   * output can be copied, because its amount takes the secret of the payment.
+   */
+  #givesWay({ credit, isSpent }: Rival, { id, amount }: Credit, tip: number): boolean {
+    const isMined = (of: string): boolean => this.#keys.get(of)?.isMined === true;
+    const isYoung = credit.block !== null && tip - credit.block.height + 1 < COINBASE_MATURITY;
+    return isMined(credit.id) && isYoung && !isSpent && !isMined(id) && amount.units > credit.amount.units;
   }
 
   #noteKeys(transactions: ReadonlyMap<string, NodeTransaction>): void {
     for (const [txid, { transaction }] of transactions) {
       for (const [n, { key }] of transaction.outputs.entries()) {
-        this.#keys.set(`${txid}:${n}`, Buffer.from(key).toString('hex'));
+        const found = { key: Buffer.from(key).toString('hex'), isMined: transaction.isCoinbase };
+        this.#keys.set(`${txid}:${n}`, found);
       }
     }
   }
@@ -187,3 +221,15 @@ export class Scanner {
     return [...receivers.values()];
   }
 }
+
+/** A stored coin in a block, as it is told again. */
+const creditOf = ({ outpoint, txid, targetId, asset, units, blockHeight, blockHash }: StoredCoin): Credit => ({
+  id: outpoint,
+  txid,
+  targetId,
+  inputs: [],
+  amount: { asset, units },
+  block: blockHeight === null || blockHash === null ? null : { height: blockHeight, hash: blockHash },
+  replaceable: false,
+  maturity: COINBASE_MATURITY,
+});

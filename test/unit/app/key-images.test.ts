@@ -74,6 +74,23 @@ it('does not ask again for a coin with the key image of another one', async () =
   expect(asked).toEqual([[coin(0).id, coin(1).id]]);
 });
 
+it('gives a key image to the coin that counts now, once the other one with that key does not', async () => {
+  const { bench, asked, coin } = await learning(
+    () => true,
+    () => 'the same',
+  );
+  const pass = () => learnKeyImages(bench.app, bench.chain);
+  const list = watchList(bench.app.store, bench.chain.key);
+  await bench.tell({ blocks: 1, credits: () => [coin(0)] });
+  await pass();
+  expect(list.coinOfKeyImage?.('the same')).toBe(coin(0).id);
+  await bench.tell({ blocks: 1, credits: () => [{ ...coin(0), locked: true }, coin(1)] });
+  await pass();
+  await pass();
+  expect(list.coinOfKeyImage?.('the same')).toBe(coin(1).id);
+  expect(asked).toEqual([[coin(0).id], [coin(1).id]]);
+});
+
 it('searches every block since the coin came, each again until its spends are stored', async () => {
   const { bench, coin } = await learning(() => true);
   await bench.tell({ blocks: 1, credits: () => [coin(0)] });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
 import { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
+import { parseBlock } from '../../../daemon/monero/block.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
 import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
@@ -287,6 +288,99 @@ it('leaves a large payment in its block when it is started anew while the other 
   await book.catchUp(connected(2, true));
   expect(book.tip.height).toBe(chain.tip.height);
   expect(book.paid(id)).toEqual(counted);
+});
+
+describe('a block whose miner copied the one-time key of a payment into its coinbase', () => {
+  /** Mines a block without other transactions. The amount of a coinbase is in the open, so that no secret of the payer is needed. */
+  function copy(txid: string, units: bigint): string {
+    const { read } = chain.pool.get(txid) ?? chain.transactions().find(({ id }) => id === txid)!;
+    const [output] = read.outputs;
+    const [publicKey] = read.publicKeys;
+    const { height: below, hash: previous } = chain.tip;
+    const height = below + 1;
+    const numbers = (...values: (number | bigint)[]) => Buffer.concat(values.map((value) => varint(value)));
+    const coinbase = [
+      numbers(2, height + 60, 1),
+      Uint8Array.of(255),
+      numbers(height, 1, units),
+      Uint8Array.of(3),
+      output!.key,
+      Uint8Array.of(output!.viewTag!),
+      numbers(33),
+      Uint8Array.of(1),
+      publicKey!,
+      Uint8Array.of(0),
+    ];
+    const head = [numbers(16, 16, Math.floor(Date.now() / 1_000)), Buffer.from(previous, 'hex'), Buffer.alloc(4)];
+    const blob = Buffer.concat([...head, ...coinbase, numbers(0)]);
+    const block = parseBlock(blob);
+    const { first, outputs } = chain.tip;
+    const key = Buffer.from(output!.key).toString('hex');
+    const mined = { key, mask: '00'.repeat(32), height, isCoinbase: true };
+    const { hash, timeMs } = block;
+    chain.blocks.push({
+      height,
+      hash,
+      previous,
+      timeMs,
+      blob,
+      txs: [],
+      first: first + outputs.length,
+      outputs: [mined],
+    });
+    return block.coinbase.id;
+  }
+
+  const counted = () => [...book.credits.values()].map(({ txid, locked = false }) => [txid, locked]).toSorted();
+
+  it.each<[what: string, atOnce: boolean]>([
+    ['both are read in one step', true],
+    ['the books have the coinbase already', false],
+  ])('is locked, and the payment counts: %s', async (_, atOnce) => {
+    const adapter = connected(1);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    const paid = pay(target.script, 7_000n);
+    const mined = copy(paid, 1n);
+    if (!atOnce) await book.catchUp(adapter);
+    chain.mine(1, Date.now());
+    await book.catchUp(adapter);
+    const right = [
+      [mined, true],
+      [paid, false],
+    ].toSorted();
+    expect(counted()).toEqual(right);
+    // the blocks of the checkpoint are read again
+    await adapter.close();
+    const after = connected(1);
+    chain.mine(1, Date.now());
+    await book.catchUp(after);
+    expect(counted()).toEqual(right);
+  });
+
+  it('stays the one that counts once it can be spent', async () => {
+    const adapter = connected(1);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    const paid = pay(target.script, 7_000n);
+    const held = chain.pool.get(paid)!;
+    const mined = copy(paid, 1n);
+    chain.pool.clear();
+    await book.catchUp(adapter);
+    chain.mine(60, Date.now());
+    await book.catchUp(adapter);
+    chain.submit(held);
+    chain.mine(1, Date.now());
+    await book.catchUp(adapter);
+    expect(counted()).toEqual(
+      [
+        [mined, false],
+        [paid, true],
+      ].toSorted(),
+    );
+  });
 });
 
 describe('a payment that waited at the start', () => {

@@ -67,6 +67,7 @@ describe('outputs of Monero', () => {
 });
 
 describe('credits of Monero', () => {
+  const NOWHERE = { held: [], orphaned: [], tip: 10 };
   const book = new FactBook();
   const target = subaddress(account, 0, 7, 'regtest');
   const id = book.watch(target);
@@ -93,7 +94,7 @@ describe('credits of Monero', () => {
     const where = { block, blockTime: 1 };
     const credits: Credit[] = [];
     for (const twin of twins) credits.push(...(await first.find(twin, where, never)));
-    const judged = await first.withoutTwins(credits, [], [], node, none, signal);
+    const judged = await first.withoutTwins(credits, NOWHERE, node, none, signal);
     expect(judged.map(({ targetId, amount, locked }) => [targetId, amount.units, locked ?? false])).toEqual([
       [id, 50n, false],
       [id, 50n, true],
@@ -105,12 +106,11 @@ describe('credits of Monero', () => {
     const [one, two] = twins;
     for (const credit of await earlier.find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
     const later = scanner();
-    const judged = await later.withoutTwins(await later.find(two, null, never), [], [], node, none, signal);
+    const judged = await later.withoutTwins(await later.find(two, null, never), NOWHERE, node, none, signal);
     expect(judged.map(({ locked }) => locked)).toEqual([true]);
     const again = await later.withoutTwins(
       await later.find(one, { block, blockTime: 1 }, never),
-      [],
-      [],
+      NOWHERE,
       node,
       none,
       signal,
@@ -125,12 +125,12 @@ describe('credits of Monero', () => {
     const next = { height: 10, hash: 'c'.repeat(64) };
     const found = await waiting.find(two, { block: next, blockTime: 2 }, never);
     book.credits.clear();
-    const judged = await waiting.withoutTwins(found, held, [], node, none, signal);
+    const judged = await waiting.withoutTwins(found, { ...NOWHERE, held }, node, none, signal);
     expect(judged.map(({ locked }) => locked)).toEqual([true]);
     // what waits is reported again
-    expect((await waiting.withoutTwins(held, held, [], node, none, signal)).map(({ locked }) => locked)).toEqual([
-      undefined,
-    ]);
+    expect(
+      (await waiting.withoutTwins(held, { ...NOWHERE, held }, node, none, signal)).map(({ locked }) => locked),
+    ).toEqual([undefined]);
   });
 
   it('stay as they were when blocks are read again, whichever of them came first then', async () => {
@@ -148,7 +148,7 @@ describe('credits of Monero', () => {
       book.credits.clear();
       for (const credit of stored) book.credits.set(credit.id, credit);
       const lockedAgain = async ({ id: of }: Transaction): Promise<boolean[]> =>
-        (await scanner().withoutTwins([credits.get(of)!], [], [], node, none, signal)).map(
+        (await scanner().withoutTwins([credits.get(of)!], NOWHERE, node, none, signal)).map(
           ({ locked = false }) => locked,
         );
       expect([await lockedAgain(first), await lockedAgain(second)]).toEqual([[false], [true]]);
@@ -166,13 +166,13 @@ describe('credits of Monero', () => {
       asked.push(...txids);
       return node.transactions(txids, signal);
     };
-    const judged = await later.withoutTwins(found, [], [], silent, others, signal);
+    const judged = await later.withoutTwins(found, NOWHERE, silent, others, signal);
     expect(judged.map(({ locked }) => locked)).toEqual([true]);
     expect(asked).toEqual([one.id]);
     const away = () => Promise.reject(new Unavailable('no other node answers', 1));
     const again = scanner();
     const refound = await again.find(two, null, never);
-    await expect(again.withoutTwins(refound, [], [], silent, away, signal)).rejects.toThrow(Unavailable);
+    await expect(again.withoutTwins(refound, NOWHERE, silent, away, signal)).rejects.toThrow(Unavailable);
   });
 
   it('count where the block of the other one has left the chain, which no node has to tell any more', async () => {
@@ -181,7 +181,7 @@ describe('credits of Monero', () => {
     for (const credit of await scanner().find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
     const later = scanner();
     const found = await later.find(two, { block: { height: 9, hash: 'd'.repeat(64) }, blockTime: 2 }, never);
-    const judged = await later.withoutTwins(found, [], [block.hash], silent, none, signal);
+    const judged = await later.withoutTwins(found, { ...NOWHERE, orphaned: [block.hash] }, silent, none, signal);
     expect(judged.map(({ amount, locked = false }) => [amount.units, locked])).toEqual([[50n, false]]);
   });
 
@@ -204,7 +204,7 @@ describe('credits of Monero', () => {
     const reader = scanner();
     const found = await reader.find(twins[0], null, never);
     for (let step = 0; step < 3; step++) {
-      const judged = await reader.withoutTwins(found, [], [], many, none, signal);
+      const judged = await reader.withoutTwins(found, NOWHERE, many, none, signal);
       expect(judged.map(({ locked }) => locked)).toEqual([undefined]);
     }
     expect(asked).toEqual([COINS, 0, 0]);
