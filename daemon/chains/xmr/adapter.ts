@@ -67,6 +67,8 @@ const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
 /** The interval at which other nodes are asked whether they have a whole view, while the asked one has none. */
 const GIVE_WAY_MS = 10_000;
+/** Fewer transactions leave a pool for no block between its list and the question for them. */
+const UNSHOWN_MAX = 100;
 /** No chain has more blocks, of two minutes each, before 2050. */
 const HEIGHT_MAX = 10_000_000;
 
@@ -184,7 +186,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     if (atHead) this.absence?.noteRead(tip);
     if (atHead) await this.#compare(node, tip, signal);
     const isTooLarge = atHead && hashes === null;
-    if (atHead && (isTooLarge || node.isBehind)) await this.#giveWay(node, tip, signal);
+    const isCrowded = pool !== null && !pool.isWhole && pool.unshown > UNSHOWN_MAX;
+    if (atHead && (isTooLarge || isCrowded || node.isBehind)) await this.#giveWay(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
@@ -339,7 +342,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
 
   /**
    * Has the node of another operator asked first that has a whole view of the same chain, while this one has none: it is not synchronised,
-   * or tells of more unconfirmed transactions than are read. No payment would be taken for as long as it says so. An honest one may.
+   * or tells of more unconfirmed transactions than are read, or than it shows. No payment would be taken for as long as it says so. An honest one may.
    */
   async #giveWay(node: MoneroNode, tip: BlockId, signal: AbortSignal): Promise<void> {
     if (this.endpoints.operators < 2 || performance.now() - this.#gaveWayAtMs < GIVE_WAY_MS) return;

@@ -15,6 +15,8 @@ type PoolView = {
   spends: SpendSeen[];
   /** Whether all transactions were scanned that the node shows. */
   isWhole: boolean;
+  /** The number of those that it named and did not show when this look asked for them. */
+  unshown: number;
 };
 
 export class Pool {
@@ -36,7 +38,8 @@ export class Pool {
     const fresh = hashes.filter((txid) => !this.#known.has(txid) && !this.#absent.has(txid));
     const page = [...fresh, ...this.#absent].slice(0, FETCHED_PER_LOOK_MAX);
     const pause = slices();
-    for (const [txid, { transaction, height }] of await node.transactions(page, signal)) {
+    const shown = await node.transactions(page, signal);
+    for (const [txid, { transaction, height }] of shown) {
       // It was mined meanwhile: the next step reports it with its block.
       if (height !== null) continue;
       const credits = await this.#scanner.find(transaction, null, pause);
@@ -61,7 +64,7 @@ export class Pool {
       const known = this.#known.get(txid);
       return known ? this.#scanner.spends(known.inputs, null) : [];
     });
-    return { credits, spends, isWhole: fresh.length <= FETCHED_PER_LOOK_MAX };
+    return { credits, spends, isWhole: fresh.length <= FETCHED_PER_LOOK_MAX, unshown: page.length - shown.size };
   }
 }
 

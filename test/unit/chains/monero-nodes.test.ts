@@ -155,11 +155,14 @@ describe('a pool that is too large to be read', () => {
 
 describe('a node that has no whole view, for as long as it says so', () => {
   type Change = (name: string, answer: Fields) => Fields | undefined;
-  const UNSEEN = Array.from({ length: 600 }, (_, n) => (n + 1).toString(16).padStart(64, 'e'));
-  const naming: Change = (name, answer) =>
-    name === '/get_transaction_pool_hashes'
-      ? { ...answer, tx_hashes: [...UNSEEN, ...((answer.tx_hashes as string[] | undefined) ?? [])] }
-      : undefined;
+  const named = (from: number) => Array.from({ length: 600 }, (_, n) => (from + n).toString(16).padStart(64, 'e'));
+  const naming =
+    (first: () => number): Change =>
+    (name, answer) =>
+      name === '/get_transaction_pool_hashes'
+        ? { ...answer, tx_hashes: [...named(first()), ...((answer.tx_hashes as string[] | undefined) ?? [])] }
+        : undefined;
+  let lists = 0;
   const LATER_MS = 11_000;
   const calledTooLarge: Change = (name, answer) =>
     name === 'get_info' ? { ...answer, tx_pool_size: 50_001 } : undefined;
@@ -176,8 +179,9 @@ describe('a node that has no whole view, for as long as it says so', () => {
 
   it.each<[what: string, operators: number, change: Change | null]>([
     ['because its pool is called too large', 2, calledTooLarge],
-    ['because it names transactions that it does not show', 2, naming],
-    ['because it names such, and is the only one', 1, naming],
+    ['because it names transactions that it does not show', 2, naming(() => 1)],
+    ['because it names others each time that it does not show', 2, naming(() => ++lists * 1_000)],
+    ['because it names such, and is the only one', 1, naming(() => 1)],
     ['because it is not synchronised', 2, null],
   ])('keeps nobody from having one: %s', async (_, operators, change) => {
     const adapter = connected(operators);
