@@ -19,6 +19,9 @@ const NOT_SENT = 'withdrawal.not_sent';
 /** How nodes (Nethermind last) say that a block has a transaction with the same nonce. */
 const NONCE_USED = /nonce too low|nonce is too low|OldNonce/i;
 
+/** How nodes say that it hangs together with too many unconfirmed transactions: they take it after a block. Bitcoin Core since 31 says the latter. */
+const TOO_MANY_UNCONFIRMED = /too-long-mempool-chain|too-large-cluster/;
+
 /** `isOwn`: it was approved as a payment to ourselves. */
 type Refused = { spend: SpendRow; version: VersionRow; isOwn: boolean };
 
@@ -26,8 +29,7 @@ type Refused = { spend: SpendRow; version: VersionRow; isOwn: boolean };
 export function noteRefusal(app: App, tx: Tx, refused: Refused, reason: string, isKnown: boolean): void {
   const { spend, version } = refused;
   noteProblem(tx, version, reason);
-  // a long chain of our own change is accepted once its beginning confirms
-  if (!isKnown || reason.includes('too-long-mempool-chain')) return;
+  if (!isKnown || TOO_MANY_UNCONFIRMED.test(reason)) return;
   const { transaction, advice } = wordsFor(app, tx, refused);
   const isUsed = isNonceKey(`${spend.conflict_key}`) && NONCE_USED.test(reason);
   const useful = isUsed ? message('advice.nonce_used') : advice;

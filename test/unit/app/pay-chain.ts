@@ -65,6 +65,8 @@ export class PayChain implements PayNetwork<PayTx> {
   readonly offered: string[] = [];
   /** Unconfirmed transactions in a row that it takes. */
   ancestorsMax = Number.POSITIVE_INFINITY;
+  /** How it refuses more. */
+  tooMany = 'too-long-mempool-chain';
   /** Outputs of strangers' that were always there, by outpoint. */
   readonly #seeds = new Map<string, bigint>();
   #made = 0;
@@ -194,7 +196,7 @@ export class PayChain implements PayNetwork<PayTx> {
       if (this.feeOf(tx) <= fees) throw new Rejected('broadcast.refused', 'insufficient fee');
       for (const { txid } of evicted) this.mempool.delete(txid);
     }
-    if (this.#ancestors(tx) > this.ancestorsMax) throw new Rejected('broadcast.refused', 'too-long-mempool-chain');
+    if (this.#ancestors(tx) > this.ancestorsMax) throw new Rejected('broadcast.refused', this.tooMany);
     this.mempool.set(tx.txid, tx);
   }
 

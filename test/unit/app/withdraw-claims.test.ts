@@ -129,10 +129,15 @@ it.each([ETH, TOKEN])(
   },
 );
 
-it('twenty-seven withdrawals in a chain from one coin all go out, block by block', async () => {
+it.each([
+  ['too-long-mempool-chain, too many unconfirmed ancestors [limit: 25]'],
+  // Bitcoin Core since 31
+  ['too-large-cluster'],
+])('twenty-seven withdrawals in a chain from one coin all go out, block by block: %s', async (tooMany) => {
   const pay = await PayBench.open();
   await pay.deposits([COIN], 6);
   pay.chain.ancestorsMax = 25;
+  pay.chain.tooMany = tooMany;
   const ids: number[] = [];
   for (let i = 0; i < 27; i++) {
     ids.push(await pay.withdraw(COIN / 100n));
