@@ -62,7 +62,7 @@ export class Backups {
     assert(schedule, 'the configuration takes nothing that is no schedule');
     if (folder === null) return;
     timetable.every('backup folder', FOLDER_MS, () => this.#prepare(folder));
-    timetable.at('backup', schedule, () => this.scheduled(folder));
+    timetable.at('backup', schedule, (stopping) => this.scheduled(folder, stopping));
   }
 
   /** Looks for the folder until it can be used. */
@@ -96,16 +96,25 @@ export class Backups {
    * Makes a backup; a damaged database raises an alert. Throws `Rejected`: `backup.no_wallet`, `backup.exists`,
    * `backup.folder`, `backup.unsound`, `backup.damaged`; and `Unavailable` while another backup is being made.
    */
-  async make(file: string): Promise<BackupMade> {
+  make(file: string): Promise<BackupMade> {
+    return this.#alone((signal) => this.#make(file, signal));
+  }
+
+  /**
+   * Waits for the work at most an hour, or until `stopping` aborts. Work that hangs on a disk ends later: no other backup begins
+   * before that.
+   */
+  async #alone<T>(work: (signal: AbortSignal) => Promise<T>, stopping?: AbortSignal): Promise<T> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
     const stop = new AbortController();
-    const making = within(BACKUP_MS_MAX, 'The backup', stop.signal, (signal) => this.#make(file, signal)).finally(
-      () => {
+    const parent = stopping ? AbortSignal.any([stop.signal, stopping]) : stop.signal;
+    return within(BACKUP_MS_MAX, 'The backup', parent, (signal) => {
+      const working = work(signal).finally(() => {
         this.#running = null;
-      },
-    );
-    this.#running = { stop, ended: making.catch(() => undefined) };
-    return making;
+      });
+      this.#running = { stop, ended: working.catch(() => undefined) };
+      return unlessAborted(working, signal);
+    });
   }
 
   async #make(file: string, signal: AbortSignal): Promise<BackupMade> {
@@ -135,22 +144,28 @@ export class Backups {
     }
   }
 
-  /** Makes a scheduled backup, and then deletes the oldest ones. Throws after it has raised an alert. */
-  async scheduled(folder: string): Promise<void> {
-    const now = this.#app.now();
+  /** Makes a scheduled backup, and then deletes the oldest ones. Throws after it has raised an alert, unless `stopping` aborted. */
+  async scheduled(folder: string, stopping?: AbortSignal): Promise<void> {
     try {
       await this.#look(folder);
-      await sweepPartials(folder);
-      const { file, manifest } = await this.make(await freeName(folder, now));
-      const { keep } = this.#app.config.backup;
-      const until = quarantineOf(this.#app.store)?.since ?? null;
-      const odd = await rotate(folder, { keep, until, made: file, fingerprint: manifest.fingerprint, now });
+      const odd = await this.#alone((signal) => this.#makeIn(folder, signal), stopping);
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {
-      await raiseAs(this.#app, null, 'backup.failed', folder, { folder, reason: reasonOf(error) });
+      if (!stopping?.aborted) {
+        await raiseAs(this.#app, null, 'backup.failed', folder, { folder, reason: reasonOf(error) });
+      }
       throw error;
     }
+  }
+
+  async #makeIn(folder: string, signal: AbortSignal): Promise<Oddities> {
+    const now = this.#app.now();
+    await sweepPartials(folder);
+    const { file, manifest } = await this.#make(await freeName(folder, now), signal);
+    const { keep } = this.#app.config.backup;
+    const until = quarantineOf(this.#app.store)?.since ?? null;
+    return rotate(folder, { keep, until, made: file, fingerprint: manifest.fingerprint, now });
   }
 
   /** The operator API's part in it. */

@@ -9,10 +9,12 @@
 
 import type { App } from '../app/app.ts';
 import { jobDoneAt, saveJobDone } from '../app/job-times.ts';
+import { Unavailable } from '../domain/errors.ts';
 import { MS_PER_HOUR, MS_PER_MINUTE } from '../domain/time.ts';
 import { lastSlot, type Schedule } from '../kit/schedule.ts';
 
 const TICK_MS = 1_000;
+const RETRY_SECONDS = 30;
 /** Missed slots wait until the service has started completely. */
 const AFTER_START_MS = 10_000;
 const RETRY_MS_MIN = 15 * 60_000;
@@ -24,8 +26,8 @@ const STEP_MS_MIN = 30_000;
 
 type Needs = Pick<App, 'store' | 'now' | 'log'>;
 
-/** `run` throws if it could not do its work. */
-type Work = () => Promise<void>;
+/** `run` throws if it could not do its work. `stopping` aborts once the service stops, which waits for it. */
+type Work = (stopping: AbortSignal) => Promise<void>;
 
 type Interval = {
   kind: 'interval';
@@ -63,7 +65,7 @@ export class Timetable {
   #timer: NodeJS.Timeout | null = null;
   /** The difference between the clock and the monotonic clock. */
   #offset: number;
-  #stopped = false;
+  readonly #stopping = new AbortController();
   /** Called when the clock was set by more than STEP_MS_MIN. */
   onStep: (() => void) | null = null;
 
@@ -97,7 +99,7 @@ export class Timetable {
   }
 
   tick(): void {
-    if (this.#stopped) return;
+    if (this.#stopping.signal.aborted) return;
     this.#noticeStep();
     for (const job of this.#jobs) {
       if (job.running || !this.#isDue(job)) continue;
@@ -109,8 +111,8 @@ export class Timetable {
 
   /** Stops the timer and waits for running jobs. */
   async stop(): Promise<void> {
-    this.#stopped = true;
     if (this.#timer) clearInterval(this.#timer);
+    this.#stopping.abort(new Unavailable('The service is stopping', RETRY_SECONDS));
     await this.idle();
   }
 
@@ -154,10 +156,10 @@ export class Timetable {
     const now = this.#app.now();
     if (job.kind === 'interval') job.dueAt = this.#passed() + job.everyMs;
     try {
-      await job.run();
+      await job.run(this.#stopping.signal);
       if (job.kind === 'slots') await this.#done(job, now);
     } catch (error) {
-      if (this.#stopped) return;
+      if (this.#stopping.signal.aborted) return;
       this.#app.log.error({ job: job.name, error }, 'a scheduled job failed');
       if (job.kind !== 'slots') return;
       job.notBefore = this.#passed() + job.retryMs;

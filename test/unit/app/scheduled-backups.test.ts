@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -22,10 +23,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { end } from '../../../daemon/app/alerts.ts';
 import type { App } from '../../../daemon/app/app.ts';
-import { DATABASE } from '../../../daemon/app/backup/container.ts';
+import { CONFIG, DATABASE } from '../../../daemon/app/backup/container.ts';
 import { MARKER, newestBackup, prepareFolder } from '../../../daemon/app/backup/folder.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { endQuarantine } from '../../../daemon/app/recovery/quarantine.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { textOf } from '../../../daemon/domain/messages.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Backups } from '../../../daemon/workers/backup.ts';
@@ -305,6 +307,65 @@ describe('the folder of the scheduled backups', () => {
       expect(await again).toBe(null);
     } finally {
       vi.useRealTimers();
+    }
+  });
+
+  /** Until the hour for a backup is over. Its timer is one of `useFakeTimers`. */
+  async function afterAnHour(what: string, hangs: () => boolean): Promise<void> {
+    await until(what, async () => hangs());
+    vi.advanceTimersByTime(3_600_000);
+  }
+
+  it('on a disk that hangs after the first look ends its backup after an hour, with an alert, and no second one begins', async () => {
+    const silent = pipe(join(folder, 'countinghouse-20260101-000000.backup'));
+    vi.useFakeTimers({ toFake: ['setTimeout'], shouldAdvanceTime: true });
+    try {
+      const slot = expect(backups.scheduled(folder)).rejects.toBeInstanceOf(Unavailable);
+      await afterAnHour('the older ones are read', () => names().length === 2);
+      await slot;
+      expect(alerts()).toEqual(['backup.failed']);
+      await expect(backups.make(join(root, 'by hand'))).rejects.toThrow('Another backup is being made');
+    } finally {
+      const writer = await open(silent, 'w');
+      rmSync(silent);
+      await writer.close();
+      vi.useRealTimers();
+    }
+    await until('the disk answers', () => backups.make(join(root, 'by hand')).catch(() => null));
+    await backups.scheduled(folder);
+    expect(alerts()).toEqual([]);
+  });
+
+  it('is left by a thread that hangs once the hour is over', async () => {
+    const silent = pipe(join(root, CONFIG));
+    vi.useFakeTimers({ toFake: ['setTimeout'], shouldAdvanceTime: true });
+    try {
+      const made = expect(backups.make(join(root, 'by hand'))).rejects.toBeInstanceOf(Unavailable);
+      const hangs = () => readdirSync(root).some((name) => existsSync(join(root, name, 'vault', 'wallet.json')));
+      await afterAnHour('the vault is copied', hangs);
+      await made;
+      await expect(backups.make(join(root, 'by hand'))).rejects.toThrow('Another backup is being made');
+    } finally {
+      await (await open(silent, 'w')).close();
+      vi.useRealTimers();
+    }
+  });
+
+  it('on a disk that hangs keeps no timetable from stopping, which is no failure', async () => {
+    const silent = pipe(join(folder, 'countinghouse-20260101-000000.backup'));
+    let passed = 0;
+    const timetable = new Timetable(app, { passed: () => passed });
+    await backups.start(timetable);
+    try {
+      bench.at += DAY;
+      passed += 11_000;
+      timetable.tick();
+      await until('the older ones are read', async () => names().length === 2);
+      await timetable.stop();
+      expect(alerts()).toEqual([]);
+    } finally {
+      await (await open(silent, 'w')).close();
+      await timetable.stop();
     }
   });
 
