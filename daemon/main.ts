@@ -411,13 +411,17 @@ async function work({ app, sandbox, timetable, instance }: Parts, cleanup: Clean
     },
   });
   jobs.start(timetable);
-  timetable.every('stamp', STAMP_MS, async () => {
-    void instance.lookAgain();
+  const stamp = async (): Promise<void> => {
     await instance.stamp();
-  });
+    void instance.lookAgain();
+  };
+  timetable.every('stamp', STAMP_MS, stamp);
   cleanup.push(() => jobs.stop());
   app.wake.webhooks();
-  timetable.onStep = () => liveRates.clockSet();
+  timetable.onStep = () => {
+    liveRates.clockSet();
+    void stamp();
+  };
   timetable.start();
   cleanup.push(() => timetable.stop());
 }

@@ -25,7 +25,7 @@ const FOLDER_SETTING = 'backup.folder';
 const NAME = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup$/;
 const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.partial$/;
 /** A smaller lead counts as a correction of the clock. */
-export const AHEAD_MS_MIN = 10 * 60_000;
+const AHEAD_MS_MIN = 10 * 60_000;
 const NAMES_MAX = 10_000;
 const LOOKED_AT_MAX = 100;
 const LOOK_MS_MAX = 10_000;
@@ -85,22 +85,30 @@ export type Oddities = { future: string[]; broken: string[] };
 /**
  * When the newest whole backup of a wallet in the folder was made, in milliseconds since 1970; null: there is none. One of a
  * time after `now` was made while a clock was wrong, and does not count. `fingerprint`: null for any wallet. Throws as `readdir`, and
- * `Unavailable` while the disk does not answer. `isMarked`: throws `Rejected('backup.unmounted')` where the marker is missing.
+ * `Unavailable` while the disk does not answer.
  */
-export async function newestBackup(
-  folder: string,
-  fingerprint: string | null,
-  now: number,
-  { isMarked = false }: { isMarked?: boolean } = {},
-): Promise<number | null> {
-  const look = looks.get(folder) ?? lookInto(folder).finally(() => looks.delete(folder));
-  looks.set(folder, look);
-  const { found, hasMarker } = await unlessAborted(look, deadline(LOOK_MS_MAX, folder));
-  if (isMarked && !hasMarker) throw unmounted(folder);
+export async function newestBackup(folder: string, fingerprint: string | null, now: number): Promise<number | null> {
+  const { found } = await look(folder);
   const times = found
     .filter(({ header, at }) => header !== null && at <= now + AHEAD_MS_MIN)
     .filter(({ header }) => fingerprint === null || header?.fingerprint === fingerprint);
   return times.length === 0 ? null : Math.max(...times.map(({ at }) => at));
+}
+
+/**
+ * When the newest backups of a wallet in the folder were made, in milliseconds since 1970. Throws as `newestBackup`, and
+ * `Rejected('backup.unmounted')` where the marker is missing.
+ */
+export async function timesOfBackups(folder: string, fingerprint: string): Promise<number[]> {
+  const { found, hasMarker } = await look(folder);
+  if (!hasMarker) throw unmounted(folder);
+  return found.filter(({ header }) => header?.fingerprint === fingerprint).map(({ at }) => at);
+}
+
+function look(folder: string): Promise<Look> {
+  const looking = looks.get(folder) ?? lookInto(folder).finally(() => looks.delete(folder));
+  looks.set(folder, looking);
+  return unlessAborted(looking, deadline(LOOK_MS_MAX, folder));
 }
 
 /** By folder. A network disk that is away may never answer, and each look at it holds one of the process's few threads. */

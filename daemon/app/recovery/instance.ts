@@ -20,25 +20,28 @@ import { placeIn, type Recorded, recordedIn } from '../../wallet/signer/recorded
 import { raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
-import { AHEAD_MS_MIN, newestBackup } from '../backup/folder.ts';
+import { timesOfBackups } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { STAMP_SETTING } from './clock.ts';
 import { beginAsOlder } from './older.ts';
+import { OwnTimes, Times } from './own-times.ts';
 import { quarantineOf } from './quarantine.ts';
 
 const FILE = 'instance.json';
 const MACHINE_FILE = '/etc/machine-id';
 /** Everything that is given out within this time is counted together. */
 const PAUSE_MS = 1_000;
-/** The database is stamped every minute. A backup tells the time at which it began. */
-const BACKUP_AHEAD_MS_MIN = 3 * 60_000;
 
-/** `at`: the latest time at which it was stamped, milliseconds since 1970. `journal`: where the signer's journal was then. */
+/**
+ * `at`: the latest time at which it was stamped, milliseconds since 1970. `journal`: where the signer's journal was then. `times`: absent
+ * in databases of earlier releases.
+ */
 const Stored = z.object({
   id: z.string(),
   count: z.int(),
   at: z.number(),
   journal: z.object({ beginning: z.string(), lines: z.int() }).nullable(),
+  times: Times.optional(),
 });
 type Stored = z.infer<typeof Stored>;
 
@@ -58,27 +61,26 @@ export class Instance {
   #stored: Stored;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
-  /** When the run before this one was stamped last, milliseconds since 1970; 0: it never was. */
-  readonly #endedAt: number;
-  readonly #beganAt: number;
-  readonly #beganMs = performance.now();
-  /** The folder of backups could not be read yet. */
-  #isUnread = false;
+  readonly #times: OwnTimes;
   #isLooking = false;
 
   private constructor(app: App, folder: string) {
     this.#app = app;
     this.#folder = folder;
-    this.#beganAt = app.now();
-    this.#stored = storedIn(app.store) ?? { id: randomUUID(), count: 0, at: 0, journal: null };
-    this.#endedAt = this.#stored.at;
+    const now = app.now();
+    const stored = storedIn(app.store);
+    this.#stored = stored ?? { id: randomUUID(), count: 0, at: 0, journal: null };
+    this.#times = new OwnTimes(stored?.times, stored?.at ?? now);
+    this.#note(now);
   }
 
   /** Looks whether the database is an older one, and begins the quarantine then. To be called before anything is given out. */
   static async begin(app: App, folder: string): Promise<Instance> {
     const instance = new Instance(app, folder);
     const beside = await besideIn(folder);
-    const reason = quarantineOf(app.store) ? null : await instance.#whyOlder(beside);
+    const isQuarantined = quarantineOf(app.store) !== null;
+    if (isQuarantined) instance.#times.forget();
+    const reason = isQuarantined ? null : await instance.#whyOlder(beside);
     if (reason) await app.store.write((tx) => beginAsOlder(app, tx, reason));
     else if (beside) await instance.#tellMoved(beside);
     await instance.#write(beside?.count ?? 0);
@@ -93,22 +95,14 @@ export class Instance {
     }, PAUSE_MS).unref();
   }
 
-  /** Looks for a newer backup where their folder could not be read at the start, once it can. To be called every minute. Never throws. */
+  /** Compares with the backups where there is a gap, once their folder can be read. To be called every minute. Never throws. */
   async lookAgain(): Promise<void> {
-    if (!this.#isUnread || this.#isLooking) return;
+    if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      // a quarantine of this run looks at all that happened since
-      if (quarantineOf(this.#app.store)) {
-        this.#isUnread = false;
-        return;
-      }
-      // this run's own backups are newer than the run before it, also where the clock was ahead at the start
-      const beganAt = Math.min(this.#beganAt, this.#app.now() - (performance.now() - this.#beganMs));
-      const reason = await this.#backupAhead(beganAt - AHEAD_MS_MIN);
+      const reason = await this.#backupAhead();
       if (reason) await this.#app.store.write((tx) => beginAsOlder(this.#app, tx, reason));
     } catch (error) {
-      this.#isUnread = true;
       this.#app.log.warn({ error }, 'the backups were not compared with this database');
     } finally {
       this.#isLooking = false;
@@ -131,12 +125,23 @@ export class Instance {
     await this.stamp();
   }
 
+  #note(now: number): void {
+    if (this.#app.config.backup.folder !== null) this.#times.note(now);
+  }
+
   /** First the database, so that the file is never ahead of it. */
   async #write(atLeast: number): Promise<void> {
     const { id, count, at } = this.#stored;
     const now = this.#app.now();
+    this.#note(now);
     const journal = await placeIn(join(this.#folder, VAULT_FOLDER));
-    const next: Stored = { id, count: Math.max(count, atLeast) + 1, at: Math.max(at, now), journal };
+    const next: Stored = {
+      id,
+      count: Math.max(count, atLeast) + 1,
+      at: Math.max(at, now),
+      journal,
+      times: this.#times.known,
+    };
     const value = JSON.stringify(next);
     // a backup may be made while the disk is full: without a stamp of then, the next start would take the database for older than it
     await this.#app.store.urgently(() =>
@@ -148,11 +153,15 @@ export class Instance {
   }
 
   async #whyOlder(beside: Beside | null): Promise<Message | null> {
-    // without an account nothing was given out
-    if (!this.#app.directory.accounts().some(({ chainKey }) => !chainKey.startsWith('sandbox:'))) return null;
+    if (!this.#givesOut()) return null;
     const { id, count } = this.#stored;
     if (beside && (beside.id !== id || beside.count > count)) return message('older.database');
-    return (await this.#journalAhead()) ?? (await this.#backupAhead(this.#beganAt));
+    return (await this.#journalAhead()) ?? (await this.#backupAhead());
+  }
+
+  /** Without an account nothing was given out. */
+  #givesOut(): boolean {
+    return this.#app.directory.accounts().some(({ chainKey }) => !chainKey.startsWith('sandbox:'));
   }
 
   async #journalAhead(): Promise<Message | null> {
@@ -167,22 +176,27 @@ export class Instance {
     return unknown > 0 ? message('older.journal', { count: unknown }) : null;
   }
 
-  /** `until`: backups that were made more than AHEAD_MS_MIN after it do not count. */
-  async #backupAhead(until: number): Promise<Message | null> {
+  /** Gaps stay while the folder of the backups cannot be read: the next look is for them, too. */
+  async #backupAhead(): Promise<Message | null> {
+    const { gaps } = this.#times;
+    if (gaps.length === 0) return null;
     const { folder } = this.#app.config.backup;
-    const at = this.#endedAt;
-    // a service of an earlier release has no such time
-    if (folder === null || at === 0) return null;
     const key = await readBackupKey(join(this.#folder, VAULT_FOLDER)).catch(() => null);
-    this.#isUnread = false;
-    const made =
-      key &&
-      (await newestBackup(folder, key.fingerprint, until, { isMarked: true }).catch(() => {
-        this.#isUnread = true;
-        return null;
-      }));
-    if (made === null || made <= at + BACKUP_AHEAD_MS_MIN) return null;
-    return message('older.backup', { made: new Date(made).toISOString(), end: new Date(at).toISOString() });
+    // a quarantine looks at all that happened since
+    if (folder === null || key === null || !this.#givesOut() || quarantineOf(this.#app.store)) {
+      this.#times.forget();
+      return null;
+    }
+    const found = await timesOfBackups(folder, key.fingerprint).catch(() => null);
+    if (found === null) return null;
+    const ahead = found.filter((at) => this.#times.isForeign(at));
+    if (ahead.length === 0) {
+      this.#times.compared(gaps);
+      return null;
+    }
+    const made = Math.max(...ahead);
+    const end = this.#times.gaps.findLast(({ from, to }) => made > from && made <= to)?.from ?? made;
+    return message('older.backup', { made: new Date(made).toISOString(), end: new Date(end).toISOString() });
   }
 
   async #tellMoved(before: Beside): Promise<void> {

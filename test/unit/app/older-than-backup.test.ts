@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { DATABASE } from '../../../daemon/app/backup/container.ts';
 import { prepareFolder } from '../../../daemon/app/backup/folder.ts';
@@ -15,7 +15,9 @@ import { Backups } from '../../../daemon/workers/backup.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { Bench } from './bench.ts';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const YEAR = 365 * 24 * HOUR;
 
 let root: string;
 let folder: string;
@@ -37,6 +39,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await backups.stop();
   rmSync(root, { recursive: true, force: true });
+  vi.restoreAllMocks();
 });
 
 /** Stamps the database at this time. */
@@ -72,6 +75,128 @@ it('is found once the disk of the backups is there, and its own later backups te
     await instance.stop();
     if (!isOlder) renameSync(folder, away);
   }
+});
+
+const isFound = (): boolean => quarantineOf(app.store) !== null;
+const begin = (): Promise<Instance> => Instance.begin(app, root);
+
+/** The clock goes on with the time that passes. It is set where only `bench.at` is. */
+function clocks(): (ms: number) => void {
+  const { now } = performance;
+  let passed = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + passed);
+  return (ms) => {
+    passed += ms;
+    bench.at += ms;
+  };
+}
+
+/** Runs for a while, stamped every minute, and makes a backup at the end of it if the disk of the backups is there. */
+async function run(pass: (ms: number) => void, { minutes, backup = true }: { minutes: number; backup?: boolean }) {
+  const instance = await begin();
+  for (let minute = 0; minute < minutes; minute++) {
+    pass(MINUTE);
+    await instance.stamp();
+    await instance.lookAgain();
+  }
+  if (backup) await backups.scheduled(folder);
+  await instance.lookAgain();
+  await instance.stop();
+}
+
+/** What the database says of itself, for it to come back older with the file beside it. */
+const stamped = (): string => app.store.get(settingOf, { key: STAMP_SETTING })?.value ?? '';
+const comeBack = (earlier: string): Promise<unknown> =>
+  app.store.write((tx) => {
+    const value = JSON.stringify({ ...JSON.parse(earlier), count: 10_000 });
+    tx.run(saveSetting, { key: STAMP_SETTING, value, updated_at: bench.at });
+  });
+
+it('is found by a later start, if nobody could read the folder before', async () => {
+  const pass = clocks();
+  const away = join(root, 'away');
+  await backups.scheduled(folder);
+  await stamp(bench.at - HOUR, 100);
+  renameSync(folder, away);
+  for (let restart = 0; restart < 3; restart++) {
+    pass(HOUR);
+    await run(pass, { minutes: 2, backup: false });
+    expect(isFound()).toBe(false);
+  }
+  renameSync(away, folder);
+  await (await begin()).stop();
+  expect(isFound()).toBe(true);
+});
+
+it('is none by its own backups, with a disk that comes and goes', async () => {
+  const pass = clocks();
+  const away = join(root, 'away');
+  for (let restart = 0; restart < 10; restart++) {
+    await run(pass, { minutes: 5 });
+    pass(HOUR);
+    renameSync(folder, away);
+    await run(pass, { minutes: 5, backup: false });
+    renameSync(away, folder);
+    pass(HOUR);
+  }
+  await run(pass, { minutes: 2 });
+  expect(isFound()).toBe(false);
+});
+
+it.each([
+  ['a little', 2 * MINUTE],
+  ['since 1970', null],
+])('is found once the clock is set that was behind at the start: %s', async (_, after) => {
+  const pass = clocks();
+  await run(pass, { minutes: 5 });
+  const [earlier, end] = [stamped(), bench.at];
+  bench.at = end + HOUR;
+  await backups.scheduled(folder);
+  await comeBack(earlier);
+  bench.at = after === null ? 0 : end + after;
+  const instance = await begin();
+  pass(MINUTE);
+  await instance.stamp();
+  await instance.lookAgain();
+  expect(isFound()).toBe(false);
+  bench.at = end + 2 * HOUR;
+  await instance.stamp();
+  await instance.lookAgain();
+  expect(isFound()).toBe(true);
+  await instance.stop();
+});
+
+it('is found although a clock was a year ahead once', async () => {
+  const pass = clocks();
+  await run(pass, { minutes: 5 });
+  bench.at += YEAR;
+  await run(pass, { minutes: 5 });
+  bench.at -= YEAR;
+  await run(pass, { minutes: 5 });
+  const earlier = stamped();
+  pass(HOUR);
+  await run(pass, { minutes: 5 });
+  await comeBack(earlier);
+  expect(isFound()).toBe(false);
+  await (await begin()).stop();
+  expect(isFound()).toBe(true);
+});
+
+it('is none by its own backups of a clock that was a year ahead, once that time comes', async () => {
+  const pass = clocks();
+  await run(pass, { minutes: 5 });
+  bench.at += YEAR;
+  await run(pass, { minutes: 5 });
+  bench.at -= YEAR;
+  for (let restart = 0; restart < 20; restart++) {
+    await run(pass, { minutes: 1, backup: false });
+    pass(HOUR);
+  }
+  pass(YEAR - 21 * HOUR);
+  await run(pass, { minutes: 5, backup: false });
+  pass(4 * HOUR);
+  await run(pass, { minutes: 5 });
+  expect(isFound()).toBe(false);
 });
 
 it('is not told of a database that a full disk kept, and of which a backup was made meanwhile', async () => {
