@@ -6,11 +6,12 @@
  * before it is deleted: it may know more than the data of now.
  */
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { unlessAborted } from '../../kit/async.ts';
 import { whyRefused } from '../../store/data-folder.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
+import { isMissing } from '../../wallet/files.ts';
 import { inspectSealed, type SealedHeader } from '../../wallet/sealed-file.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
@@ -22,7 +23,7 @@ const MARKER_TEXT = `Countinghouse keeps its scheduled backups in this folder. W
 be the one that was meant. Make a file of this name on every disk that you use in turn.
 `;
 const FOLDER_SETTING = 'backup.folder';
-const NAME = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup$/;
+const NAME = /^countinghouse-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)(?:-\d+)?\.backup$/;
 const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.partial$/;
 /** A smaller lead counts as a correction of the clock. */
 const AHEAD_MS_MIN = 10 * 60_000;
@@ -96,13 +97,17 @@ export async function newestBackup(folder: string, fingerprint: string | null, n
 }
 
 /**
- * When the newest backups of a wallet in the folder were made, in milliseconds since 1970. Throws as `newestBackup`, and
- * `Rejected('backup.unmounted')` where the marker is missing.
+ * When the newest backups of a wallet in the folder were made, and those that could not be read, by their names; milliseconds since 1970.
+ * Throws as `newestBackup`, and `Rejected('backup.unmounted')` where the marker is missing.
  */
-export async function timesOfBackups(folder: string, fingerprint: string): Promise<number[]> {
+export async function timesOfBackups(
+  folder: string,
+  fingerprint: string,
+): Promise<{ made: number[]; unread: number[] }> {
   const { found, hasMarker } = await look(folder);
   if (!hasMarker) throw unmounted(folder);
-  return found.filter(({ header }) => header?.fingerprint === fingerprint).map(({ at }) => at);
+  const made = found.filter(({ header }) => header?.fingerprint === fingerprint);
+  return { made: made.map(({ at }) => at), unread: found.filter(({ isUnread }) => isUnread).map(({ at }) => at) };
 }
 
 function look(folder: string): Promise<Look> {
@@ -114,7 +119,7 @@ function look(folder: string): Promise<Look> {
 /** By folder. A network disk that is away may never answer, and each look at it holds one of the process's few threads. */
 const looks = new Map<string, Promise<Look>>();
 
-type Found = { header: SealedHeader | null; at: number };
+type Found = { header: SealedHeader | null; at: number; isUnread: boolean };
 type Look = { found: Found[]; hasMarker: boolean };
 
 /** The names of later ones are larger, unless a clock was wrong. */
@@ -126,11 +131,16 @@ async function lookInto(folder: string): Promise<Look> {
   return { found, hasMarker: all.includes(MARKER) };
 }
 
-/** `header`: null if the file is no whole backup. */
+/** `header`: null if the file is no whole backup, or its disk did not give it: then it is unread, and its time is the one in its name. */
 async function headerOf(file: string): Promise<Found> {
-  const header = await inspectSealed(file).catch(() => null);
-  const at = Date.parse(header?.made_at ?? '');
-  return { header: Number.isNaN(at) ? null : header, at };
+  try {
+    const header = await inspectSealed(file);
+    const at = Date.parse(header.made_at);
+    return { header: Number.isNaN(at) ? null : header, at, isUnread: false };
+  } catch (error) {
+    const at = Date.parse(basename(file).replace(NAME, '$1-$2-$3T$4:$5:$6Z'));
+    return { header: null, at, isUnread: !(error instanceof Rejected || isMissing(error)) };
+  }
 }
 
 /**

@@ -176,7 +176,7 @@ export class Instance {
     return unknown > 0 ? message('older.journal', { count: unknown }) : null;
   }
 
-  /** Gaps stay while the folder of the backups cannot be read: the next look is for them, too. */
+  /** Gaps stay while the folder of the backups, or one of a gap, cannot be read: the next look is for them, too. */
   async #backupAhead(): Promise<Message | null> {
     const { gaps } = this.#times;
     if (gaps.length === 0) return null;
@@ -189,9 +189,9 @@ export class Instance {
     }
     const found = await timesOfBackups(folder, key.fingerprint).catch(() => null);
     if (found === null) return null;
-    const ahead = found.filter((at) => this.#times.isForeign(at));
+    const ahead = found.made.filter((at) => this.#times.isForeign(at));
     if (ahead.length === 0) {
-      this.#times.compared(gaps);
+      this.#times.compared(gaps, found.unread);
       return null;
     }
     const made = Math.max(...ahead);

@@ -72,9 +72,10 @@ export class OwnTimes {
     return !this.#stamped.some((span) => isIn(span, at)) && this.#gaps.some(({ from, to }) => at > from && at <= to);
   }
 
-  /** These gaps were compared. */
-  compared(gaps: readonly Span[]): void {
-    this.#gaps = this.#gaps.filter((gap) => !gaps.includes(gap));
+  /** These gaps were compared, but for one in which is the time of a backup that could not be read. */
+  compared(gaps: readonly Span[], unread: readonly number[]): void {
+    const isOpen = ({ from, to }: Span): boolean => unread.some((at) => at > from && at <= to && this.isForeign(at));
+    this.#gaps = this.#gaps.filter((gap) => !gaps.includes(gap) || isOpen(gap));
   }
 
   /** No time up to the latest one is compared any more. */

@@ -1,5 +1,5 @@
 /** A database that is older than a backup of it, by the folder of the backups. */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -141,6 +141,32 @@ it('is none by its own backups, with a disk that comes and goes', async () => {
   }
   await run(pass, { minutes: 2 });
   expect(isFound()).toBe(false);
+});
+
+it('is found once its backup can be read, of which the disk gave nothing at the start', async () => {
+  const pass = clocks();
+  await backups.scheduled(folder);
+  await stamp(bench.at - HOUR, 100);
+  const [name = ''] = readdirSync(folder).filter((each) => each.endsWith('.backup'));
+  renameSync(join(folder, name), join(root, name));
+  symlinkSync(name, join(folder, name));
+  pass(HOUR);
+  await run(pass, { minutes: 2, backup: false });
+  const instance = await begin();
+  expect(isFound()).toBe(false);
+  rmSync(join(folder, name));
+  renameSync(join(root, name), join(folder, name));
+  await instance.lookAgain();
+  expect(isFound()).toBe(true);
+  await instance.stop();
+});
+
+it('is looked for no more where the disk gives nothing of a backup of before', async () => {
+  const pass = clocks();
+  await stamp(bench.at - HOUR);
+  symlinkSync('countinghouse-20200101-000000.backup', join(folder, 'countinghouse-20200101-000000.backup'));
+  await run(pass, { minutes: 1, backup: false });
+  expect(JSON.parse(stamped())).toMatchObject({ times: { gaps: [] } });
 });
 
 it.each([
