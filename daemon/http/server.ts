@@ -1,6 +1,6 @@
 /** The public server: the APIs, their description, and the payment pages. All of it may face the internet. */
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/invoices/sandbox.ts';
@@ -20,6 +20,7 @@ import { withdrawRouter } from './merchant/withdraw.ts';
 import type { RequestMeter } from './metrics/requests.ts';
 import { openApi } from './openapi.ts';
 import { API_HEADERS } from './send.ts';
+import { serve, UNHEARD_OPTIONS } from './unheard.ts';
 
 const API = '/api/v1';
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -27,8 +28,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** For a connection without a request; a proxy in front opens a new one. */
 const KEEP_ALIVE_MS = 10_000;
 const CONNECTIONS_CHECKED_MS = 2_000;
-/** Requests of one connection that wait for their answers. Browsers and proxies send the next after the answer. */
-const PIPELINED_MAX = 8;
 /** For a connection whose other side reads nothing; an event stream has a heartbeat every 25 s. */
 const SILENCE_MS = 60_000;
 const DRAIN_MS = 3_000;
@@ -100,17 +99,16 @@ type Listening = { port: number; at: { host: string; port: number }; close(): Pr
 
 /** Listens. Throws `Rejected('port.taken')` when somebody else does. */
 export async function listen({ handle, isTrusted }: PublicServer, host: string, port: number): Promise<Listening> {
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: CONNECTIONS_CHECKED_MS,
-      // a request without a body is no stream that ends later
-      optimizeEmptyRequests: true,
-    },
-    limitPipelining(handle),
-  );
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: CONNECTIONS_CHECKED_MS,
+    // a request without a body is no stream that ends later
+    optimizeEmptyRequests: true,
+    ...UNHEARD_OPTIONS,
+  });
+  serve(server, handle);
   server.timeout = SILENCE_MS;
   server.maxConnections = CONNECTIONS_MAX;
   server.on('connection', shareConnections(isTrusted));
@@ -125,27 +123,6 @@ export async function listen({ handle, isTrusted }: PublicServer, host: string, 
   const { port: taken } = server.address() as AddressInfo;
   const at = { host: LOOPBACKS[host] ?? host, port: taken };
   return { port: taken, at, close: () => closeServer(server) };
-}
-
-/**
- * Serves at most `PIPELINED_MAX` requests that wait on one connection; the answer to the last one closes it (RFC 9112,
- * 9.6). Without this, one packet of 64 KiB would hold the event loop for a second, and all its answers in memory.
- */
-function limitPipelining(handler: RequestListener): RequestListener {
-  const waiting = new WeakMap<Socket, number>();
-  return (request, response) => {
-    const { socket } = request;
-    const count = (waiting.get(socket) ?? 0) + 1;
-    if (count > PIPELINED_MAX) return;
-    if (count === PIPELINED_MAX) {
-      waiting.set(socket, Number.POSITIVE_INFINITY);
-      response.setHeader('Connection', 'close');
-    } else {
-      waiting.set(socket, count);
-      response.once('close', () => waiting.set(socket, waiting.get(socket)! - 1));
-    }
-    handler(request, response);
-  };
 }
 
 /** Waits for running requests for a limited time, then closes every connection. */

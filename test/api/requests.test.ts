@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { json as jsonOf } from 'node:stream/consumers';
+import { json as jsonOf, text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { strictCaller } from './operator-raw.ts';
@@ -179,6 +179,46 @@ describe('paths and methods', () => {
       const withdrawal = await raw(`/api/v1/merchant/${path}`);
       expect([withdrawal.status, await withdrawal.json()]).toEqual([400, { message, status: 'error' }]);
     }
+  });
+});
+
+describe('a request that no route hears', () => {
+  /** All that a connection answers to some bytes, until it is closed. */
+  const answered = async (bytes: string): Promise<{ status: number; heads: string; body: string }> => {
+    const { port, hostname } = new URL(service.url);
+    const socket = connect({ port: Number(port), host: hostname });
+    socket.write(bytes.replace('ch_key', service.apiKey), 'latin1');
+    const [heads = '', body = ''] = (await textOf(socket)).split('\r\n\r\n');
+    return { status: Number(heads.split(' ')[1]), heads, body };
+  };
+  const post =
+    'POST /api/v1/merchant/invoice HTTP/1.1\r\nHost: x\r\nMB-API-KEY: ch_key\r\nContent-Type: application/json\r\n';
+
+  it.each([
+    ['an unknown method', 'FOO /api/v1/merchant/cryptos HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['a path with a space', 'GET /api/v1/merchant/rates/a b HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+    ['a chunk without a length', `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`, 400],
+    ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400],
+    ['no Host', 'GET /api/v1/merchant/cryptos HTTP/1.1\r\n\r\n', 400],
+    ['an unknown expectation', `${post}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`, 417],
+    ['headers of more than 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+  ])('has the form of other errors: %s', async (_name, bytes, status) => {
+    const { heads, body, ...of } = await answered(bytes);
+    expect(of.status).toBe(status);
+    expect(heads).toMatch(/\r\nContent-Type: application\/json; charset=utf-8/);
+    expect(heads).toMatch(new RegExp(`\r\nContent-Length: ${body.length}(\r\n|$)`));
+    expect(JSON.parse(body)).toEqual({ message: expect.any(String) });
+  });
+
+  it('is answered after those before it on its connection', async () => {
+    const good = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n';
+    const { status, body } = await answered(`${good}GET /health HTTP/1.1\r\n\r\n`);
+    expect([status, body]).toEqual([200, expect.stringMatching(/HTTP\/1.1 400 Bad Request/)]);
+  });
+
+  it('without Host is served by HTTP/1.0, which has none', async () => {
+    expect((await answered('GET /health HTTP/1.0\r\n\r\n')).status).toBe(200);
   });
 });
 
