@@ -131,7 +131,7 @@ export class ConsoleSessions {
    */
   async signIn(said: SignIn, name: string, atTill: boolean): Promise<{ service: string; proof: string } | null> {
     const link = this.#links.get(said.link);
-    if (!link || link.endsAt < this.#now() || (link.till !== null) !== atTill) return null;
+    if (!link || !this.#isOpen(link) || (link.till !== null) !== atTill) return null;
     const isRight = same(said.proof, await pageProof(link.code, said));
     // another call may have used it meanwhile
     if (!isRight || !this.#links.delete(said.link)) return null;
@@ -152,6 +152,12 @@ export class ConsoleSessions {
     return { service, proof: await serviceProof(link.code, said, service) };
   }
 
+  /** Not one of a clock that was ahead. */
+  #isOpen({ endsAt }: Link): boolean {
+    const leftMs = endsAt - this.#now();
+    return leftMs >= 0 && leftMs <= LINK_MS;
+  }
+
   /** The session of a page by its public key; null if there is none at this listener. */
   find(page: string, atTill: boolean): ConsoleSession | null {
     return this.list().find((session) => session.page === page && session.till === atTill) ?? null;
@@ -159,8 +165,7 @@ export class ConsoleSessions {
 
   /** Whether a till is paired, or could still be. */
   hasTills(): boolean {
-    const now = this.#now();
-    const isOpen = [...this.#links.values()].some(({ till, endsAt }) => till !== null && endsAt >= now);
+    const isOpen = [...this.#links.values()].some((link) => link.till !== null && this.#isOpen(link));
     return isOpen || this.list().some(({ till }) => till);
   }
 
@@ -169,15 +174,20 @@ export class ConsoleSessions {
     const found = this.list().find((session) => session.id === id);
     if (!found) return null;
     const now = this.#now();
-    if (Math.abs(now - found.usedAt) > STORE_USE_MS) {
+    if (now - found.usedAt > STORE_USE_MS) {
       found.usedAt = now;
       void this.#tryToStore();
     }
     return found;
   }
 
+  /** A use while the clock was ahead counts as one of the moment when that is noticed. Else it would keep the session until then. */
   list(): ConsoleSession[] {
-    const since = this.#now() - IDLE_MS;
+    const now = this.#now();
+    const early = this.#sessions.filter(({ usedAt }) => usedAt > now + STORE_USE_MS);
+    for (const session of early) session.usedAt = now;
+    if (early.length > 0) void this.#tryToStore();
+    const since = now - IDLE_MS;
     return this.#sessions.filter(({ usedAt }) => usedAt >= since);
   }
 

@@ -67,3 +67,34 @@ it('ends a session that began while the clock was ahead, a month after it was la
   now += 31 * day;
   expect(clocked.use(1)).toBe(null);
 });
+
+it('ends a session that was used while the clock was ahead, a month after the clock was right again', async () => {
+  const day = 86_400_000;
+  let now = Date.now();
+  const path = join(folder, 'ahead.json');
+  const ahead = new ConsoleSessions(path, () => now);
+  const { code } = await ahead.link();
+  await ahead.signIn({ ...PAGE, link: await linkName(code), proof: await pageProof(code, PAGE) }, 'a browser', false);
+  // short enough that the session has not ended by then
+  now += 29 * day;
+  expect(ahead.use(1)?.id).toBe(1);
+  now -= 29 * day;
+  expect(new ConsoleSessions(path, () => now).list()).toHaveLength(1);
+  expect(ahead.list()).toHaveLength(1);
+  now += 31 * day;
+  expect(ahead.list()).toEqual([]);
+});
+
+it('lets nobody in by a link that was made while the clock was ahead', async () => {
+  const hour = 3_600_000;
+  let now = Date.now() + hour;
+  const ahead = new ConsoleSessions(join(folder, 'ahead-link.json'), () => now);
+  const { code } = await ahead.link();
+  const till = await ahead.link(1);
+  now -= hour;
+  expect(ahead.hasTills()).toBe(false);
+  for (const made of [code, till.code]) {
+    const said = { ...PAGE, link: await linkName(made), proof: await pageProof(made, PAGE) };
+    expect(await ahead.signIn(said, 'a browser', made !== code)).toBe(null);
+  }
+});
