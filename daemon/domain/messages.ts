@@ -276,6 +276,8 @@ export const MESSAGES = {
   'advice.drill': 'open the newest: countinghouse backup verify FILE',
   'advice.earlier_under_way': 'The transaction that was sent before is still under way',
   'advice.give_up_bump': 'To have the deposit back, give it up: countinghouse withdrawal bump --give-up',
+  'advice.journal':
+    'plan a move: a second service with new words, to which you withdraw the money of this one before its record is full',
   'advice.later_wait': 'Later transactions of its sender wait for it',
   'advice.ledger': 'countinghouse ledger',
   'advice.listen': 'listen on 127.0.0.1, and put a web server before it',
@@ -339,6 +341,10 @@ export const MESSAGES = {
   'doctor.drill_at': 'the last was on {at}',
   'doctor.drill_never': 'no backup was ever opened',
   'doctor.failed': 'could not be looked at: {reason}',
+  'doctor.journal':
+    'the record of signatures has {megabytes} MB; from {most} MB on it takes none that needs no approval of yours: policies, forwarding and gas then wait for you',
+  'doctor.journal_full':
+    'the record of signatures has {megabytes} MB and takes none that needs no approval of yours; at {most} MB it takes none at all',
   'doctor.log': 'the write-ahead log {state}',
   'doctor.permissions': '{folder} is for its owner alone',
   'doctor.permissions_foreign': 'the service cannot read files of another user: {files}',

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, link, open, readdir, rename, rm } from 'node:fs/promises';
+import { access, link, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
@@ -60,6 +60,16 @@ export async function replaceFile(file: string, contents: string | Uint8Array): 
   }
   await removeLeftovers(file);
   if (!process.permission) await syncFolder(dirname(file));
+}
+
+/** The bytes of a file; undefined if there is none. */
+export async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 export async function exists(file: string): Promise<boolean> {

@@ -290,6 +290,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.drill': 'Öffnen Sie die neueste: countinghouse backup verify DATEI',
   'advice.earlier_under_way': 'Die Transaktion, die vorher gesendet wurde, ist noch unterwegs',
   'advice.give_up_bump': 'Um die Einzahlung zurückzuhaben, geben Sie es auf: countinghouse withdrawal bump --give-up',
+  'advice.journal':
+    'Planen Sie einen Umzug: ein zweiter Dienst mit neuen Wörtern, an den Sie das Geld von hier auszahlen, ehe das Verzeichnis voll ist',
   'advice.later_wait': 'Spätere Transaktionen des Absenders warten auf sie',
   'advice.ledger': 'countinghouse ledger',
   'advice.listen': 'Hören Sie auf 127.0.0.1, und stellen Sie einen Webserver davor',
@@ -354,6 +356,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.drill_at': 'Die letzte war am {at}',
   'doctor.drill_never': 'Noch nie wurde eine Sicherung geöffnet',
   'doctor.failed': 'Konnte nicht angesehen werden: {reason}',
+  'doctor.journal':
+    'Das Verzeichnis der Unterschriften hat {megabytes} MB; ab {most} MB nimmt es keine mehr auf, die ohne Ihre Freigabe auskommt: Regeln, Weiterleitung und Gas warten dann auf Sie',
+  'doctor.journal_full':
+    'Das Verzeichnis der Unterschriften hat {megabytes} MB und nimmt keine mehr auf, die ohne Ihre Freigabe auskommt; bei {most} MB nimmt es gar keine mehr auf',
   'doctor.log': 'Das Protokoll der Datenbank {state}',
   'doctor.permissions': '{folder} ist nur dem Besitzer zugänglich',
   'doctor.permissions_foreign': 'Der Dienst kann Dateien eines anderen Benutzers nicht lesen: {files}',

@@ -179,6 +179,23 @@ describe('with real money', () => {
     await client.close();
   });
 
+  it.each([
+    [100, ['ok']],
+    [200, ['ok', 'warning']],
+    [384, ['ok', 'problem']],
+  ])('a record of signatures of %i MB is told before it takes none without an approval', async (megabytes, levels) => {
+    const bench = await open();
+    const status = await bench.app.signer.status();
+    const journalBytes = megabytes * 1_048_576;
+    Object.assign(bench.app, { signer: { status: async () => ({ ...status, journalBytes }) } });
+    const told = await found(bench, 'wallet');
+    expect(told.map(({ level }) => level)).toEqual(levels);
+    if (levels.length > 1) {
+      expect(told[1]!.text).toContain(`${megabytes} MB`);
+      expect(told[1]!.advice).toContain('new words');
+    }
+  });
+
   it('a drill is remembered, and too old after three months', async () => {
     const bench = await open();
     expect((await found(bench, 'drill'))[0]?.level).toBe('warning');

@@ -10,6 +10,7 @@ import { MS_PER_DAY, MS_PER_MINUTE } from '../../domain/time.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
+import { JOURNAL_BYTES_MAX, UNASKED_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { isAway } from '../../wallet/signer/port.ts';
 import { openMessage } from '../alerts.ts';
 import type { App } from '../app.ts';
@@ -75,6 +76,8 @@ const problem = (subject: Subject, text: Message, advice: Message): Finding => (
 });
 
 const takesMoney = (app: App): boolean => app.directory.businesses().some(({ network }) => network === 'mainnet');
+/** As the limits of the record are given. */
+const mebibytes = (bytes: number): number => Math.floor(bytes / 1_048_576);
 const days = (ms: number): number => Math.floor(ms / MS_PER_DAY);
 
 export async function examine(app: App, dataDir: string): Promise<Finding[]> {
@@ -336,9 +339,22 @@ async function wallet(app: App): Promise<Finding[]> {
   else if (approved > 0 && state !== 'unlocked')
     found.push(problem('wallet', message('doctor.wallet_needed', { count: approved }), message('advice.unlock')));
   else found.push(ok('wallet', message(`doctor.wallet_${state}`)));
+  found.push(...journal(status.journalBytes ?? 0));
   if (asked > 0)
     found.push(warning('withdrawals', message('doctor.withdrawals', { count: asked }), message('advice.withdrawals')));
   return found;
+}
+
+/** Nothing makes the record of signatures shorter: its end is told when it is half full. */
+function journal(bytes: number): Finding[] {
+  if (bytes < UNASKED_BYTES_MAX / 2) return [];
+  const megabytes = mebibytes(bytes);
+  if (bytes >= UNASKED_BYTES_MAX) {
+    const full = message('doctor.journal_full', { megabytes, most: mebibytes(JOURNAL_BYTES_MAX) });
+    return [problem('wallet', full, message('advice.journal'))];
+  }
+  const most = mebibytes(UNASKED_BYTES_MAX);
+  return [warning('wallet', message('doctor.journal', { megabytes, most }), message('advice.journal'))];
 }
 
 function alerts(app: App): Finding[] {

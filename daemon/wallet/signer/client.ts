@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
-import { exists, syncFolder } from '../files.ts';
+import { exists, sizeOf, syncFolder } from '../files.ts';
 import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
 import { type Channel, childChannel, type Home, socketChannel } from './channel.ts';
 import { CustodyResultShape } from './custody-wire.ts';
-import { ENDED_FILE, UNPROVED_FILE, VAULT_FILE } from './files.ts';
+import { ENDED_FILE, JOURNAL_FILE, UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
 import {
   type CustodyResult,
@@ -153,6 +153,7 @@ export class SignerClient implements Signer {
       lockAt: null,
       retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
       wordsUnproved: await exists(join(folder, UNPROVED_FILE)),
+      journalBytes: await sizeOf(join(folder, JOURNAL_FILE)),
     };
   }
 

@@ -37,6 +37,8 @@ export type SignerStatus = {
   wordsUnproved: boolean;
   /** The record of signatures had lines of two signers at once when it was opened. They are joined, and nothing is lost. */
   wasJoined?: boolean | undefined;
+  /** The size of the record of signatures; absent without one, and from a signer of release 0.1.0. */
+  journalBytes?: number | undefined;
   /** The signing machine at home, which is not connected. `seenAt`: milliseconds since 1970; null: never. */
   away?: { name: string; seenAt: number | null } | undefined;
 };

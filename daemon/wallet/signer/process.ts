@@ -11,12 +11,12 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
-import { exists } from '../files.ts';
+import { exists, sizeOf } from '../files.ts';
 import { changeVaultLock, vaultFingerprint } from '../vault.ts';
 import { answerLine } from './answering.ts';
 import { attempt, retryAfterSeconds } from './attempts.ts';
 import { CustodyTaskShape } from './custody-wire.ts';
-import { ATTEMPTS_FILE, ENDED_FILE, OPERATOR_ATTEMPTS_FILE, UNPROVED_FILE, VAULT_FILE } from './files.ts';
+import { ATTEMPTS_FILE, ENDED_FILE, JOURNAL_FILE, OPERATOR_ATTEMPTS_FILE, UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { type Hold, holdFolder } from './holder.ts';
 import { needTimely } from './limits.ts';
 import { readLines } from './lines.ts';
@@ -161,6 +161,7 @@ async function status(): Promise<SignerStatus> {
     retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
     wordsUnproved: await exists(join(folder, UNPROVED_FILE)),
     ...(session?.wasJoined ? { wasJoined: true } : {}),
+    journalBytes: await sizeOf(join(folder, JOURNAL_FILE)),
   };
 }
 

@@ -299,8 +299,9 @@ export const StatusShape = z.object({
   lockAt: z.number().nullable(),
   retryAfterSeconds: z.number(),
   wordsUnproved: z.boolean(),
-  /** Absent in release 0.1.0. */
+  /** Both absent in release 0.1.0. */
   wasJoined: z.boolean().optional(),
+  journalBytes: z.int().min(0).optional(),
 });
 
 /** Converts a signed transaction to JSON values. */

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -195,6 +195,16 @@ describe('the process', () => {
     await signer.lock();
     expect(await signers()).toEqual([]);
     expect(await signer.status()).toMatchObject({ state: 'locked', lockAt: null });
+  });
+
+  it('says how large the record of signatures is, locked and unlocked', async () => {
+    const signer = client();
+    await unlock(signer);
+    const { size } = await stat(join(wallet.folder, 'signer-journal.jsonl'));
+    expect(size).toBeGreaterThan(0);
+    expect(await signer.status()).toMatchObject({ state: 'unlocked', journalBytes: size });
+    await signer.lock();
+    expect(await signer.status()).toMatchObject({ state: 'locked', journalBytes: size });
   });
 
   it('signs what the operator approved, while it is unlocked, and hands the sandbox’s on', async () => {
