@@ -25,6 +25,7 @@ import {
   unscaled,
 } from '../../renderer/parts/format.ts';
 import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
+import { moneyOf, worthOf } from '../../renderer/parts/worth.ts';
 import KINDS from '../../renderer/screens/alerts/kind-texts.ts';
 import { amountOf, digitsOf, press, tipOn } from '../../renderer/screens/counter/amount.ts';
 import { nextNight } from '../../renderer/screens/gas/night.ts';
@@ -281,5 +282,52 @@ describe('times and days', () => {
 
   it('have 24 hours in English, too', () => {
     expect(times('en', 'UTC').clock(NEW_YEAR)).toBe('23:30');
+  });
+});
+
+describe('what money is worth', () => {
+  const asked = (listed: Parameters<typeof moneyOf>[0]['listed']) => ({ listed, isRead: true });
+  const listed = {
+    rates: [{ network: 'mainnet', crypto: 'LTC', usd: '80' }],
+    currencies: [{ network: 'mainnet', currency: 'CHF', per_dollar: '0.5' }],
+  } as unknown as NonNullable<Parameters<typeof moneyOf>[0]['listed']>;
+  const shop = (currency: string) => ({ network: 'mainnet', currency });
+
+  it('is in the currency of the business', () => {
+    const money = moneyOf(asked(listed), shop('CHF'), 'en');
+    expect([money.currency, money.fromUsd('25'), money.worth('LTC', '2')]).toEqual(['CHF', '12.50', '80.00']);
+  });
+
+  it.each([
+    ['the service lists no rates', undefined, null],
+    ['it has none of the currency', { ...listed, currencies: [] }, '160.00'],
+  ])('is in dollars, and never nothing, if %s', (_why, rates, worth) => {
+    const money = moneyOf(asked(rates), shop('CHF'), 'en');
+    expect([money.currency, money.fromUsd('25'), money.textOfUsd('25')]).toEqual([
+      'USD',
+      '25.00',
+      fiat('25', 'USD', 'en'),
+    ]);
+    expect(money.worth('LTC', '2')).toBe(worth);
+    const days = [{ period: '2026-11-30', payments: 1, coins: [{ crypto: 'LTC', usd: '25' }], refunds: { usd: '0' } }];
+    expect(totalOf(daysOf(days as never, money.fromUsd))).toMatch(/^25(\.00)?$/);
+  });
+
+  it('is not known before the rates are read', () => {
+    const money = moneyOf({ listed: undefined, isRead: false }, shop('CHF'), 'en');
+    expect([money.currency, money.fromUsd('25'), money.worth('LTC', '2')]).toEqual(['CHF', null, null]);
+  });
+
+  it('of balances together is what is known, and not zero if nothing is', () => {
+    const held = [
+      { crypto: 'LTC', amount: '2' },
+      { crypto: 'BTC', amount: '0' },
+    ];
+    const of = (rates: typeof listed | undefined, balances = held) =>
+      worthOf(balances, moneyOf(asked(rates), shop('USD'), 'en'));
+    expect(of(listed)).toEqual({ total: '160', whole: true });
+    expect(of(undefined)).toEqual({ total: null, whole: false });
+    expect(of(undefined, [{ crypto: 'LTC', amount: '0' }])).toEqual({ total: '0', whole: true });
+    expect(of(listed, [...held, { crypto: 'XMR', amount: '1' }])).toEqual({ total: '160', whole: false });
   });
 });

@@ -5,7 +5,7 @@ import { useCall } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { ago, exact, fiat, isZero, sum, useTimes } from '../../parts/format.ts';
+import { ago, exact, fiat, isZero, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { InvoiceState } from '../../parts/invoice-state.tsx';
 import { type Money, useMoney } from '../../parts/money.ts';
@@ -22,6 +22,7 @@ import {
   type StateProps,
   shortName,
 } from '../../parts/parts.tsx';
+import { worthOf } from '../../parts/worth.ts';
 import { href } from '../../router.ts';
 import { Attention } from './attention.tsx';
 import './home.css';
@@ -129,12 +130,6 @@ function Start({ business, t }: { business: Business; t: T }): ReactNode {
 
 type PartProps = { business: Business; money: Money; t: T };
 
-/** Worth of all balances whose rates are known. */
-function worthOf({ balances }: Business, money: Money): { total: string; whole: boolean } {
-  const each = balances.map(({ crypto, amount }) => money.worth(crypto, amount));
-  return { total: sum(each.map((one) => one ?? '0')), whole: each.every((one) => one !== null) };
-}
-
 const dayOf = (timeZone: string): string => new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date());
 
 /** `2026-10` for a day in November 2026. */
@@ -149,7 +144,7 @@ function Figures({ business, money, t }: PartProps): ReactNode {
   const read = useDays(business, money, DAYS_OF_TWO_MONTHS).data;
   const days = read ?? [];
   const months = monthsOf(days);
-  const { total, whole } = worthOf(business, money);
+  const { total, whole } = worthOf(business.balances, money);
   const today = dayOf(business.time_zone);
   const day = days.find(({ period }) => period === today);
   const month = months.find(({ period }) => today.startsWith(period));
@@ -160,14 +155,14 @@ function Figures({ business, money, t }: PartProps): ReactNode {
     one && !isZero(one.refunded) ? ` · ${t('refunded', { amount: fiat(one.refunded, money.currency, language) })}` : '';
   return (
     <div className="home-figures">
-      <Figure name={t('balance')} amount={money.isRead ? total : null} currency={money.currency}>
+      <Figure name={t('balance')} isRead={money.isRead} amount={total} currency={money.currency}>
         {whole ? t('confirmed') : t('noRate')}
       </Figure>
-      <Figure name={t('today')} amount={read ? totalOf([day]) : null} currency={money.currency}>
+      <Figure name={t('today')} isRead={!!read} amount={totalOf([day])} currency={money.currency}>
         {t('payments', { n: day?.payments ?? 0 })}
         {backOf(day)}
       </Figure>
-      <Figure name={nameOf(today)} amount={read ? totalOf([month]) : null} currency={money.currency}>
+      <Figure name={nameOf(today)} isRead={!!read} amount={totalOf([month])} currency={money.currency}>
         {t('payments', { n: month?.payments ?? 0 })}
         {backOf(month)}
         {before &&
@@ -177,15 +172,15 @@ function Figures({ business, money, t }: PartProps): ReactNode {
   );
 }
 
-/** `amount`: null before it is known. */
-type FigureProps = { name: string; amount: string | null; currency: string; children: ReactNode };
+/** `amount`: null if it is not known. `isRead`: whether that is certain. */
+type FigureProps = { name: string; isRead: boolean; amount: string | null; currency: string; children: ReactNode };
 
-function Figure({ name, amount, currency, children }: FigureProps): ReactNode {
+function Figure({ name, isRead, amount, currency, children }: FigureProps): ReactNode {
   return (
     <div>
       <h2>{name}</h2>
-      <p className="home-figure">{amount === null ? '–' : <Fiat amount={amount} currency={currency} />}</p>
-      <p className="quiet">{amount === null ? '\u00a0' : children}</p>
+      <p className="home-figure">{isRead && amount !== null ? <Fiat amount={amount} currency={currency} /> : '–'}</p>
+      <p className="quiet">{isRead ? children : '\u00a0'}</p>
     </div>
   );
 }
@@ -195,7 +190,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
   const all = [...business.balances].sort((a, b) => byCoin(a.crypto, b.crypto));
   const held = all.filter(({ amount, locked, withheld }) => !isZero(amount) || locked || withheld !== null);
   const rows = held.length > 0 ? held : all;
-  const { total } = worthOf(business, money);
+  const { total } = worthOf(business.balances, money);
   const side = <a href={href('withdrawals')}>{t('withdraw')}</a>;
   return (
     <Section title={t('balances')} side={side}>
@@ -236,7 +231,9 @@ function Balances({ business, money, t }: PartProps): ReactNode {
             </th>
             <td />
             <td className="number">
-              <strong>{money.isRead ? <Fiat amount={total} currency={money.currency} /> : '–'}</strong>
+              <strong>
+                {money.isRead && total !== null ? <Fiat amount={total} currency={money.currency} /> : '–'}
+              </strong>
             </td>
           </tr>
         </tfoot>
