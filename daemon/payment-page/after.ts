@@ -81,10 +81,7 @@ const code = (text: string): Html => html`<span class="mono" dir="ltr" translate
 function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): Html {
   const { words, tag } = locale;
   const { currency } = model;
-  const rate =
-    funds && settled.rate !== null
-      ? html`<bdi dir="ltr">1 ${format.tickerOf(funds.asset)} = ${format.fiat(settled.rate, currency, tag)}</bdi>`
-      : null;
+  const rate = funds && settled.rate !== null ? format.rateHtml(settled.rate, funds.asset, currency, tag) : null;
   const transactions =
     funds && funds.transactions.length > 0
       ? html`${funds.transactions.map(({ txid }) => html`<div>${code(txid)}</div>`)}`

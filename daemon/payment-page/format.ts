@@ -60,16 +60,22 @@ export function copiedHtml(units: bigint, asset: Asset, locale: string): Html {
   return isComma ? html`${whole}<span class="comma">.</span>${part}` : html`${whole}.${part}`;
 }
 
-/** The same as markup that is always read from left to right. */
-export const cryptoHtml = (units: bigint, asset: Asset, locale: string): Html =>
-  html`<bdi dir="ltr">${crypto(units, asset, locale)}</bdi>`;
+/** Of one line, if there is room for it. */
+const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
+
+/** The same as markup that is always read from left to right, and does not end a line before its unit. */
+export const cryptoHtml = (units: bigint, asset: Asset, locale: string): Html => sumHtml([{ asset, units }], locale);
 
 /** Amounts of several coins: "0.5 LTC + 0.001 BTC". */
-const sum = (parts: readonly Received[], locale: string): string =>
-  parts.map(({ asset, units }) => crypto(units, asset, locale)).join(' + ');
+const amounts = (parts: readonly Received[], locale: string): string[] =>
+  parts.map(({ asset, units }) => crypto(units, asset, locale));
 
 export const sumHtml = (parts: readonly Received[], locale: string): Html =>
-  html`<bdi dir="ltr">${sum(parts, locale)}</bdi>`;
+  html`<bdi dir="ltr">${amounts(parts, locale).map(unbroken).join(' + ')}</bdi>`;
+
+/** "1 LTC = $80.00", as `sumHtml`. */
+export const rateHtml = (rate: bigint, asset: Asset, currency: string, locale: string): Html =>
+  html`<bdi dir="ltr">${unbroken(`1 ${tickerOf(asset)}`)} ${unbroken(`= ${fiat(rate, currency, locale)}`)}</bdi>`;
 
 /** The sum of each coin that came for a payment. */
 function receivedIn({ asset, received, transactions }: Funds): Received[] {
@@ -81,7 +87,7 @@ function receivedIn({ asset, received, transactions }: Funds): Received[] {
   }));
 }
 
-export const received = (funds: Funds, locale: string): string => sum(receivedIn(funds), locale);
+export const received = (funds: Funds, locale: string): string => amounts(receivedIn(funds), locale).join(' + ');
 export const receivedHtml = (funds: Funds, locale: string): Html => sumHtml(receivedIn(funds), locale);
 
 /** A fiat amount (1e-8) in its currency's usual form. Further digits are cut off; a small rate has 6 digits. */

@@ -56,8 +56,7 @@ function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale):
   const rest = fiatFor(state.remaining, asset, state.rate);
   const whole = state.is === 'waiting' || rest > amount;
   const fiat = whole ? format.price(amount, currency, tag) : format.fiat(rest, currency, tag);
-  const rate = format.fiat(state.rate, currency, tag);
-  return html`<bdi dir="ltr">= ${fiat}</bdi> · <bdi dir="ltr">1 ${format.tickerOf(asset)} = ${rate}</bdi>`;
+  return html`<bdi dir="ltr">=\u00a0${fiat}</bdi> · ${format.rateHtml(state.rate, asset, currency, tag)}`;
 }
 
 /** The QR code; on account chains also, behind a switch, one that not every wallet can read. */

@@ -315,7 +315,9 @@ describe('a payment', () => {
     const half = await post(`${slug}/sandbox`, 'do=half');
     expect([half.status, target(half, `${slug}/sandbox`)]).toEqual([303, `${service.url}/pay/${slug}?watch=1`]);
     const partly = await showing(slug, 'Part of it has arrived');
-    expect(partly.text).toContain('>0.625 LTC</bdi></bdi> arrived. Please send <bdi><bdi dir="ltr">0.625 LTC<');
+    expect(partly.text).toContain(
+      '>0.625\u00a0LTC</bdi></bdi> arrived. Please send <bdi><bdi dir="ltr">0.625\u00a0LTC<',
+    );
     expect(partly.text).toContain('?amount=0.625"');
     await post(`${slug}/sandbox`, 'do=exact');
     const found = await showing(slug, '<bdi>0</bdi> of <bdi>3</bdi> confirmations');
@@ -325,7 +327,7 @@ describe('a payment', () => {
     for (let block = 1; block <= 3; block++) await post(`${slug}/sandbox`, 'do=mine');
     const paid = await showing(slug, 'Paid. Thank you!');
     expect(paid.text).toContain('<meta http-equiv="refresh" content="5;url=https://shop.example/?a=1&amp;b=2">');
-    expect(paid.text).toContain('<dt>Received</dt><dd><bdi dir="ltr">1.25 LTC</bdi></dd>');
+    expect(paid.text).toContain('<dt>Received</dt><dd><bdi dir="ltr">1.25\u00a0LTC</bdi></dd>');
   });
 
   it('says when too much came', async () => {
@@ -335,7 +337,7 @@ describe('a payment', () => {
     await showing(slug, 'of <bdi>1</bdi> confirmation');
     await post(`${slug}/sandbox`, 'do=mine');
     const paid = await showing(slug, 'Paid. Thank you!');
-    expect(paid.text).toContain(`<bdi dir="ltr">${Number(remaining) * 2} BCH</bdi></bdi> in total`);
+    expect(paid.text).toContain(`<bdi dir="ltr">${Number(remaining) * 2}\u00a0BCH</bdi></bdi> in total`);
     expect(paid.text).not.toContain('http-equiv="refresh"');
   });
 

@@ -97,7 +97,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
     expect(markup).toContain(`/status?lang=${language}"`);
     // amounts stand as the reader writes them, in digits that every wallet knows
     const sign = new Intl.NumberFormat(locale.tag).format(0.5)[1];
-    expect(markup).toContain(`<bdi dir="ltr">0${sign}62375 LTC</bdi>`);
+    expect(markup).toContain(`<bdi dir="ltr">0${sign}62375\u00a0LTC</bdi>`);
     expect(markup).not.toMatch(/[{}]|undefined|\[object/);
   });
 });

@@ -394,6 +394,13 @@ describe('the way to pay', () => {
     expect(shown).toContain('<span>ltc1</span><wbr><span>qw50</span>');
   });
 
+  it('ends no line between an amount and its unit, or within a rate’s sides', () => {
+    const markup = renderPage(page(open('partial', 123_456_000_000n, some())));
+    const texts = [...markup.matchAll(/<bdi dir="ltr">([^<]*)</g)].map(([, text]) => text!);
+    expect(texts).toContain('1\u00a0LTC =\u00a0US$80.00');
+    expect(texts.filter((text) => / (LTC|US)|= |\d [A-Z]/.test(text))).toEqual([]);
+  });
+
   it('writes amounts as the reader does, but with a point where they are copied', () => {
     const german = localeFor('de', undefined);
     const markup = render(page(open('partial', 123_456_000_000n, some())), german, NONCE);
