@@ -137,6 +137,14 @@ export class JournalMemory implements Memory {
     });
   }
 
+  /** Whether it pays what was not signed before, or may cost more than was approved before. Another version of a payment does neither. */
+  isAnew({ entries }: SignLine): boolean {
+    return entries.some(({ uuid, feeMax }) => {
+      const known = this.signed.get(uuid);
+      return known === undefined || BigInt(feeMax) > known.feeMax;
+    });
+  }
+
   /** Whether a signature needs no new approval of the operator: whoever has the service may ask for as many as he likes. */
   isUnasked({ entries, spentForward }: SignLine): boolean {
     if (spentForward) return true;

@@ -118,7 +118,7 @@ export class Journal {
     }
   }
 
-  get memory(): Memory & Pick<JournalMemory, 'knows'> {
+  get memory(): Memory & Pick<JournalMemory, 'knows' | 'isAnew'> {
     return this.#memory;
   }
 

@@ -7,6 +7,7 @@
  * stdin, which means the end of the daemon, ends it too. While it is unlocked it alone writes to the wallet's folder, and
  * it writes nothing once the daemon has ended.
  */
+import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -43,7 +44,7 @@ const BEAT_MS = 1_000;
 
 /**
  * The calls that may be a use of the wallet, during which it does not lock itself. A refused one is no use, and neither
- * is a signature that was given out before: whoever asks without a right could keep it open for ever.
+ * is one that was carried out before, or another version of a payment: whoever has the service could keep it open by them for ever.
  */
 const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'custody', 'sign', 'grant', 'revoke']);
 
@@ -74,13 +75,19 @@ function used(): void {
   if (afterMs > 0) timer = setTimeout(timeIsOver, afterMs);
 }
 
+/** The boxes that were opened with the right passphrase, by their digests. */
+const openedBoxes = new Set<string>();
+const digestOf = ({ box }: Sealed): string => hash('sha256', Buffer.from(box, 'base64'));
+
 /** Carries out a call that may be a use. The timer stands still meanwhile. */
 async function using(request: Request): Promise<object | string | null> {
   clearTimeout(timer);
   const before = session?.uses;
   try {
     const answer = await carryOut(request);
-    if (request.call !== 'sign' || session?.uses !== before) used();
+    const box = 'sealed' in request ? digestOf(request.sealed) : null;
+    if (box === null ? session?.uses !== before : !openedBoxes.has(box)) used();
+    if (box !== null) openedBoxes.add(box);
     return answer;
   } finally {
     clearTimeout(timer);
@@ -176,7 +183,7 @@ async function unlock(sealed: Sealed, by: By): Promise<SignerStatus> {
   const opened = await attempt(folder, Date.now, () => openSession(passphrase), isWrong, attemptsOf(by));
   await session?.close();
   session = opened;
-  used();
+  if (!openedBoxes.has(digestOf(sealed))) used();
   // collects strings that held the passphrase and the words
   globalThis.gc?.();
   return status();

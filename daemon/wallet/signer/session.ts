@@ -17,7 +17,7 @@ import { VAULT_FILE } from './files.ts';
 import { forwardSubjectOf, needDestination } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import { Journal, newEpoch, StaleJournal } from './journal.ts';
-import type { SignLine } from './journal-line.ts';
+import type { Line, SignLine } from './journal-line.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { type Memory, subjectOf, type Witness } from './permission.ts';
@@ -88,7 +88,7 @@ export class Session {
     return this.#wasJoined || this.#journal.wasJoined;
   }
 
-  /** How many signatures were new. */
+  /** How often it did what it had no word for before: other versions of a payment are none. */
   get uses(): number {
     return this.#uses;
   }
@@ -118,11 +118,13 @@ export class Session {
     const line = lineOf(order, judged, signed, this.#now());
     // whoever asks for the same again, and again, fills no record
     if (this.#journal.memory.knows(line)) await this.#journal.needOurs();
-    else {
-      await this.#journal.append(line);
-      this.#uses += 1;
-    }
+    else await this.#write(line, this.#journal.memory.isAnew(line));
     return signed;
+  }
+
+  async #write(line: Line, isUse = true): Promise<void> {
+    await this.#journal.append(line);
+    if (isUse) this.#uses += 1;
   }
 
   async #judge(order: SignOrder): Promise<Judged> {
@@ -161,18 +163,18 @@ export class Session {
     }
     const network = realNetwork(grant);
     if (!('kind' in grant)) {
-      await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network } });
+      await this.#write({ kind: 'grant', at: now, grant: { ...grant, network } });
       return;
     }
     if (grant.kind === 'forward') {
       needDestination(grant);
-      await this.#journal.append({ kind: 'forward', at: now, grant: { ...grant, network } });
+      await this.#write({ kind: 'forward', at: now, grant: { ...grant, network } });
       return;
     }
     if (grant.until > now + GAS_GRANT_MS_MAX + GRANT_AHEAD_MS) {
       throw new Rejected('signer.approval', 'Gas is granted for 31 days at most');
     }
-    await this.#journal.append({ kind: 'gas', at: now, grant: { ...grant, network } });
+    await this.#write({ kind: 'gas', at: now, grant: { ...grant, network } });
   }
 
   /** Throws `Rejected('signer.approval')` if the MAC does not end the current epoch. */
@@ -189,7 +191,7 @@ export class Session {
     if (!sameMac(mac, revocationMac(this.#approvalKey, this.#epoch, next))) {
       throw new Rejected('signer.approval', "The operator's word does not belong to the approvals of now");
     }
-    await this.#journal.append({ kind: 'revoked', at: this.#now(), epoch: next });
+    await this.#write({ kind: 'revoked', at: this.#now(), epoch: next });
   }
 
   get #epoch(): Epoch {

@@ -109,6 +109,11 @@ const ROWS: Row[] = [
         'unit/wallet/signer-process.test.ts',
         'closes although somebody asks again and again for what it refuses, and for what it signed before',
       ],
+      ['unit/wallet/signer-process.test.ts', 'closes although somebody repeats what the operator sealed and granted'],
+      [
+        'unit/wallet/signer-process.test.ts',
+        'closes although somebody asks for version after version of what was approved once',
+      ],
       [HOME, 'fills no record at home by asking for the same signature again and again'],
     ],
   },

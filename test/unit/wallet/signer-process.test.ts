@@ -20,7 +20,7 @@ import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
 import { sealPair, unseal } from '../../../daemon/wallet/signer/unseal.ts';
 import { until } from '../../support/daemon.ts';
-import { codeOf, PASSPHRASE, payment, soon, useEpochOf, walletFolder } from './signer-kit.ts';
+import { codeOf, grantOf, limitGrants, PASSPHRASE, payment, soon, useEpochOf, walletFolder } from './signer-kit.ts';
 
 const run = promisify(execFile);
 
@@ -589,6 +589,51 @@ describe('without anybody', () => {
     };
     await until('it has closed', isClosed, 60_000);
     expect([answers.has(first.txid), answers.has('signer.differs')]).toEqual([true, true]);
+    await signer.close();
+  }, 90_000);
+
+  it('closes although somebody repeats what the operator sealed and granted', async () => {
+    const signer = client({ autoLockMinutes: 4 / 60 });
+    const key = await signer.sealKey();
+    const opening = await seal(key, SEAL_UNLOCK, PASSPHRASE);
+    await signer.unlock(opening);
+    const text = JSON.stringify({ approvals: [], change: null, grants: [], passphrase: PASSPHRASE });
+    const approving = await seal(key, SEAL_AUTHORIZE, text);
+    expect(await signer.authorize(approving)).toEqual({ approvals: [], grants: [] });
+    const granted = grantOf(limitGrants(0, '1').find(({ asset }) => asset === 'BCH')!);
+    await signer.grantPolicy(...granted);
+    const repeats = [
+      () => signer.grantPolicy(...granted),
+      () => signer.unlock(opening),
+      () => signer.authorize(approving),
+    ];
+    const codes = new Set<string>();
+    const isClosed = async () => {
+      for (const repeat of repeats) await repeat().catch((error: Rejected) => codes.add(error.code));
+      return codes.has('signer.locked');
+    };
+    await until('it has closed', isClosed, 60_000);
+    await signer.close();
+  }, 90_000);
+
+  it('closes although somebody asks for version after version of what was approved once', async () => {
+    const signer = client({ autoLockMinutes: 4 / 60 });
+    await unlock(signer);
+    const approved = payment('LTC', ['many-versions']);
+    const txids = new Set<string>();
+    const isClosed = async () => {
+      approved.plan.fee -= 1n;
+      approved.plan.outputs.at(-1)!.units += 1n;
+      txids.add(
+        await signer.sign(approved).then(
+          ({ txid }) => txid,
+          ({ code }: Rejected) => code,
+        ),
+      );
+      return txids.has('signer.locked');
+    };
+    await until('it has closed', isClosed, 60_000);
+    expect(txids.size).toBeGreaterThan(2);
     await signer.close();
   }, 90_000);
 
