@@ -2,8 +2,9 @@
  * Slows down the guessing of passphrases. After a few wrong ones each further try has to wait, and the wait doubles
  * each time.
  *
- * Invariant: a try is written to the disk before it is made, so that a restart does not reset the count. This protects
- * the operator API. Only scrypt slows down an attacker who has the vault's file.
+ * Invariant: a try is written to the disk before it is made, so that a restart does not reset the count; and it begins after
+ * the one before it has ended, so that many at once are no more than one after the other. This protects the operator API.
+ * Only scrypt slows down an attacker who has the vault's file.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,16 +39,37 @@ export async function retryAfterSeconds(folder: string, now: number): Promise<nu
   return waitSeconds(await readAttempts(folder, ATTEMPTS_FILE), now);
 }
 
+/** By file: the end of the last try that this process began, without what it gave, which may be words. */
+const ends = new Map<string, Promise<void>>();
+
 /**
  * Makes a try if none is blocked now. `isWrong` tells a wrong passphrase from other failures. `file`: where the tries of this peer
  * are counted. Throws `Unavailable`.
  */
-export async function attempt<T>(
+export function attempt<T>(
   folder: string,
   now: () => number,
   make: () => Promise<T>,
   isWrong: (error: unknown) => boolean,
   file = ATTEMPTS_FILE,
+): Promise<T> {
+  const path = join(folder, file);
+  const tried = (ends.get(path) ?? Promise.resolve()).then(() => makeTry({ folder, file }, now, make, isWrong));
+  ends.set(
+    path,
+    tried.then(
+      () => {},
+      () => {},
+    ),
+  );
+  return tried;
+}
+
+async function makeTry<T>(
+  { folder, file }: { folder: string; file: string },
+  now: () => number,
+  make: () => Promise<T>,
+  isWrong: (error: unknown) => boolean,
 ): Promise<T> {
   const before = await readAttempts(folder, file);
   const wait = waitSeconds(before, now());

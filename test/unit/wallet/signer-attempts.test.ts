@@ -71,6 +71,12 @@ describe('wrong passphrases', () => {
     expect(seen).toBe(2);
   });
 
+  it('are counted one after the other where many are tried at once', async () => {
+    const ends = await Promise.all(Array.from({ length: 20 }, () => make(wrong)));
+    expect(ends.filter((end) => end === wrong)).toHaveLength(3);
+    expect(ends.filter((end) => end instanceof Unavailable)).toHaveLength(17);
+  });
+
   it('are not what fails for another reason', async () => {
     const full = new Error('the disk is full');
     for (let n = 0; n < 9; n++) expect(await make(full)).toBe(full);
