@@ -68,10 +68,13 @@ export function withdrawalCommands(root: Command, io: Io): void {
   waits(withPassphrase(withdrawal.command('approve').argument(...NUMBER)), SENT_SECONDS_MAX)
     .option('--to <address>', 'refuse if it pays another address')
     .option('--amount <amount>', 'refuse if it pays another amount, in the coin; for a sweep, if it pays more')
+    .option('--crypto <crypto>', 'refuse if it pays another coin; needed with --amount on chains with tokens')
     .addOption(
       new Option('--speed <speed>', 'how soon it should be confirmed, which decides the fee').choices([...SPEEDS]),
     )
-    .description('show what would be signed, and approve it; with --yes a script gives --to and --amount, too')
+    .description(
+      'show what would be signed, and approve it; with --yes a script gives --to, --amount and --crypto, too',
+    )
     .action(action(io, approve));
   withdrawal
     .command('reject')
@@ -191,9 +194,9 @@ export function asked(
 }
 
 async function approve(session: Session, options: ApproveOptions, id = ''): Promise<void> {
-  const { to, amount, speed } = options;
+  const { to, amount, crypto, speed } = options;
   const question = `Approve withdrawal ${id}?`;
-  const expected = { to, amount };
+  const expected = { to, amount, crypto };
   const done = await carryOut(session, options, { kind: 'pay', id, speed }, { kind: 'approve', expected }, question);
   const outcome = session.json ? '' : await whatFollows(session, id, options.wait ?? SENT_SECONDS_MAX);
   session.print({ withdrawal: done.withdrawals[0] }, () => `Withdrawal ${id} is approved${outcome}.\n`);

@@ -39,8 +39,9 @@ export type ReviewRequest = {
 /** The service's request to collect first. `fee_max`: smallest units of the chain's coin. `until`: milliseconds since 1970. */
 export type GivenCollect = { fee_max: string; until: number };
 
-/** The expected payment: `amount` is a decimal of the coin; for a sweep, its maximum. */
-export type Expected = { to?: string; amount?: string };
+/** The expected payment: `amount` is a decimal of the coin; for a sweep, its maximum. `crypto`: the coin's symbol. */
+export type Expected = { to?: string; amount?: string; crypto?: string };
+type Named = { to: string; amount: string };
 
 /** The operator's request, or its known part. The approval must be of that kind. */
 export type OperatorRequest =
@@ -51,7 +52,7 @@ export type OperatorRequest =
   /** A cancellation of such payments: a payment to ourselves. */
   | { kind: 'reclaim' }
   /** `payments`: each of them, where the operator has named them. */
-  | { kind: 'batch'; count: number; payments?: readonly Required<Expected>[] }
+  | { kind: 'batch'; count: number; payments?: readonly Named[] }
   | { kind: 'bump'; outpoint: string };
 
 /** `upTo`: the maximum of a sweep; `now`: its amount in this transaction. Smallest units. */
@@ -270,13 +271,16 @@ function needAsked({ purpose }: ReviewRequest, asked: OperatorRequest, intents: 
 }
 
 /** Only the intents are compared with the expectation, because each intent was compared with its transaction before. */
-function needExpected({ to, amount }: Expected, intents: readonly Intent[]): void {
-  if (to === undefined && amount === undefined) return;
+function needExpected({ to, amount, crypto }: Expected, intents: readonly Intent[]): void {
+  if (to === undefined && amount === undefined && crypto === undefined) return;
   const [intent] = intents;
   if (!intent || intents.length > 1) throw unexpected('it is not one payment');
-  const { address, asset, units, sweep } = intent;
+  const { address, asset, chain, units, sweep } = intent;
   if (to !== undefined && !isSameAddress(to, intent)) throw unexpected(`it pays ${address}, and not ${to}`);
+  if (crypto !== undefined && crypto !== asset) throw unexpected(`it pays ${asset}, and not ${crypto}`);
   if (amount === undefined) return;
+  if (crypto === undefined && isEvm(chain))
+    throw unexpected(`an address there takes several coins, and an amount alone says not which: it pays ${asset}`);
   const wanted = parseDecimal(amount, assetOf(asset).decimals);
   if (wanted === null) throw unexpected(`${amount} is no amount of ${asset}`);
   if (sweep ? BigInt(units) > wanted : BigInt(units) !== wanted) {
@@ -286,7 +290,7 @@ function needExpected({ to, amount }: Expected, intents: readonly Intent[]): voi
 }
 
 /** Each payment of a batch is one of those that the operator named, and each of those is paid once. */
-function needNamed(payments: readonly Required<Expected>[], intents: readonly Intent[]): void {
+function needNamed(payments: readonly Named[], intents: readonly Intent[]): void {
   const left = [...payments];
   for (const intent of intents) {
     const { address, asset } = intent;

@@ -205,7 +205,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     expect(third).not.toBe(first);
   });
 
+  const inAnotherCoin = proposed(OURS);
+  Object.assign(inAnotherCoin.preview.intents[0]!, { asset: 'BTC' });
   it.each([
+    { name: 'another coin', lie: inAnotherCoin, amount: '1.5' },
     { name: 'another address', lie: proposed(THIEFS), amount: '1.5' },
     { name: 'another amount', lie: proposed(OURS, '3'), amount: '1.5' },
     { name: 'another address for everything', lie: proposed(THIEFS), amount: null },

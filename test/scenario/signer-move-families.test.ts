@@ -59,7 +59,8 @@ describe.skipIf(!hasFamilies || process.platform === 'win32')(familiesTitle('a m
     for (const crypto of cryptos) {
       const to = destinations.get(crypto)!;
       const { withdrawal } = JSON.parse(await run('--json', 'withdrawal', 'sweep', '2', crypto, to));
-      await run('withdrawal', 'approve', `${withdrawal.id}`, '--to', to, '--amount', withdrawal.amount, ...more);
+      const expected = ['--to', to, '--amount', withdrawal.amount, '--crypto', crypto];
+      await run('withdrawal', 'approve', `${withdrawal.id}`, ...expected, ...more);
       ids.push(withdrawal.id);
     }
     await over(ids);

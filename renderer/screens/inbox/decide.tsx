@@ -59,7 +59,7 @@ export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
     else if (address.trim() !== '') {
       const to = address.trim();
       const review = ({ id }: { id: number }): void => {
-        keepTyped(id, { to });
+        keepTyped(id, { to, crypto: item.crypto });
         go(href('withdrawals', `${id}`, 'approve'));
       };
       refund.mutate({ id: item.id, address: to }, { onSuccess: ({ withdrawal }) => review(withdrawal) });

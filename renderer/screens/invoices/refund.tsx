@@ -178,7 +178,7 @@ function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps
       { ...asked, request: requestOf(asked) },
       {
         onSuccess: ({ withdrawal }) => {
-          keepTyped(withdrawal.id, { to, amount });
+          keepTyped(withdrawal.id, { to, amount, crypto });
           go(href('withdrawals', `${withdrawal.id}`, 'approve'));
         },
       },

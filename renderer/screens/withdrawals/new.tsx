@@ -61,7 +61,7 @@ function Form({ business }: { business: Business }): ReactNode {
     if (!isAmount || !isAddress) return;
     const asked = { ...input, amount: all ? null : amount };
     const { withdrawal } = await add.mutateAsync({ ...asked, request: requestOf(asked) });
-    keepTyped(withdrawal.id, { to, ...(all ? {} : { amount }) });
+    keepTyped(withdrawal.id, { to, crypto, ...(all ? {} : { amount }) });
     go(href('withdrawals', `${withdrawal.id}`, ...(withdrawal.state === 'requested' ? ['approve'] : [])));
   }
   return (

@@ -1,4 +1,4 @@
-/** The recipients and amounts that were typed on this page: the review of such a withdrawal refuses any other, whatever the service says. */
+/** The recipients, amounts and coins that were typed on this page: the review of such a withdrawal refuses any other, whatever the service says. */
 import type { Expected } from '../../../daemon/operator/review.ts';
 
 const TYPED = new Map<string, Expected>();

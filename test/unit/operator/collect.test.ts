@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Authorize,
+  type Expected,
   type GivenCollect,
   type OperatorRequest,
   Review,
@@ -125,5 +126,27 @@ describe('a payment that is collected for', () => {
     ['another recipient than is expected', given(), { kind: 'approve', expected: { to: '0x0' } }, COLLECT],
   ])('is refused with %s', (_, lie, asked, collect) => {
     expect(() => Review.of(lie, asked, NOW, collect)).toThrow(/Nothing was approved/);
+  });
+});
+
+describe('an address that several coins share', () => {
+  const approve = (intent: Partial<Intent>, expected: Expected) =>
+    Review.of(given({ ...INTENT, ...intent }), { kind: 'approve', expected }, NOW, COLLECT);
+  const inEther = { asset: 'ETH', feeAsset: undefined, units: `${90n * 10n ** 18n}` } as const;
+  const onOtherChain = { chain: 'BSC', asset: 'USDT_BEP20', feeAsset: 'BNB', units: `${90n * 10n ** 18n}` } as const;
+
+  it('is paid in the coin that is expected', () => {
+    const expected = { to: TO, amount: '90', crypto: 'USDT_ERC20' };
+    expect(approve({}, expected)?.payments).toMatchObject([{ address: TO }]);
+    expect(approve({}, { to: TO })?.payments).toMatchObject([{ address: TO }]);
+  });
+
+  it.each<[string, Partial<Intent>]>([
+    ['the coin of its chain', inEther],
+    ['another token', { asset: 'XAUT' }],
+    ['the token of the same name on another chain', onOtherChain],
+  ])('is not paid in %s, as many of them', (_, intent) => {
+    expect(() => approve(intent, { to: TO, amount: '90', crypto: 'USDT_ERC20' })).toThrow(', and not USDT_ERC20');
+    expect(() => approve(intent, { to: TO, amount: '90' })).toThrow('several coins');
   });
 });

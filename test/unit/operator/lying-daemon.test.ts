@@ -167,7 +167,9 @@ describe('approving', () => {
     expect(shown).toMatchObject({ code: 1, err: expect.stringContaining(`it pays ${address}, and not`) });
     const amount = await approve('--to', address, '--amount', '0.1');
     expect(amount).toMatchObject({ code: 1, err: expect.stringContaining('it pays 1.4 LTC, and not 0.1') });
-    expect(methods()).toEqual(['withdrawal.propose', 'withdrawal.propose']);
+    const coin = await approve('--to', address, '--amount', '1.4', '--crypto', 'BCH');
+    expect(coin).toMatchObject({ code: 1, err: expect.stringContaining('it pays LTC, and not BCH') });
+    expect(methods()).toEqual(['withdrawal.propose', 'withdrawal.propose', 'withdrawal.propose']);
   });
 
   it.each(['completed', 'rejected', 'failed', 'broadcast'])('asks nothing about what is %s', async (state) => {
