@@ -5,24 +5,54 @@
  * Invariant: only the MACs leave this process. The sandbox's wallet has no passphrase and needs no approval of this
  * kind.
  */
+import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { assetOf } from '../domain/assets.ts';
+import { parseDecimal } from '../domain/money.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
 import { macAt } from '../operator/keyholder.ts';
 import type { Proposal } from '../operator/request.ts';
 import type { OperatorRequest } from '../operator/review.ts';
+import type { ReviewView } from '../operator/view.ts';
 import type { ForwardGrant, GasGrant } from '../wallet/signer/port.ts';
-import { EXIT, Failure } from './io.ts';
+import { EXIT, Failure, usage } from './io.ts';
 import { confirm } from './prompt.ts';
 import { textIn } from './said.ts';
-import { type PassphraseOption, passphraseOf } from './secrets.ts';
+import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 
 type Grants = Result<'policy.grants'>['grants'];
 
+/** `feeMax`: the highest fees that are expected, a decimal of the coin that they are paid in. */
+export type ApprovalOptions = PassphraseOption & { feeMax?: string };
+
+/** For a command that shows what would be signed, and has it approved. */
+export const withApproval = (command: Command): Command =>
+  withPassphrase(command).option(
+    '--fee-max <amount>',
+    'refuse if it may cost more in fees, in their coin; with --yes, needed above 5 % and to collect money first',
+  );
+
+/** A script sees no warning: without its word it approves no fee that is one, nor that of a collection, which nothing else limits. */
+function needFee(session: Session, { feeMax }: ApprovalOptions, view: ReviewView): void {
+  const most = view.collect?.total ?? view.feeMax;
+  const cost = `it may cost ${most.text} ${most.asset} in fees`;
+  if (feeMax === undefined) {
+    const isWarned = view.collect !== null || view.isFeeHigh;
+    if (!session.yes || !isWarned || view.decoded === null) return;
+    throw new Failure(`${cost}: with --yes, say how much with --fee-max`, EXIT.failed, 'review.unexpected');
+  }
+  const expected = parseDecimal(feeMax, assetOf(most.asset).decimals);
+  if (expected === null) throw usage(`--fee-max ${feeMax} is no amount of ${most.asset}`);
+  if (most.units > expected) {
+    throw new Failure(`nothing was approved: ${cost}, and not ${feeMax}`, EXIT.failed, 'review.unexpected');
+  }
+}
+
 /** Shows the request, asks for confirmation, makes the approvals and hands them in. Throws `Failure` and `Rejected`. */
 export async function approved(
   session: Session,
-  options: PassphraseOption,
+  options: ApprovalOptions,
   { proposal, proposed }: { proposal: Proposal; proposed: Result<'withdrawal.propose'> },
   asked: OperatorRequest,
   question: string,
@@ -41,6 +71,7 @@ export async function approved(
     );
   }
   if (!session.json) session.note(reviewText(request.view).trimEnd());
+  needFee(session, options, request.view);
   await confirm(session.io, session.yes, question);
   const passphrase = request.needsPassphrase ? await passphraseOf(session, options) : '';
   const keyholder = await session.keyholder();
@@ -67,6 +98,10 @@ export async function granted(
   const review = GrantReview.of(grants, policy, rates, Date.now(), date);
   if (!review) return [];
   if (!session.json) session.note(review.text().trimEnd());
+  if (session.yes && policy.mode === 'automatic') {
+    const text = 'these limits follow from rates and addresses that the service states: compare them, without --yes';
+    throw new Failure(text, EXIT.failed, 'review.unexpected');
+  }
   const question =
     policy.mode === 'manual' ? 'Sign nothing without asking any more?' : 'Let the wallet sign that without asking?';
   await confirm(session.io, session.yes, question);

@@ -6,7 +6,7 @@ import type { Params, Result } from '../contract/operator.ts';
 import { MS_PER_SECOND } from '../domain/time.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Expected, OperatorRequest } from '../operator/review.ts';
-import { approved } from './approvals.ts';
+import { type ApprovalOptions, approved, withApproval } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
@@ -14,7 +14,6 @@ import { requestId, withdrawalNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { psbtCommands } from './psbt.ts';
 import { textIn, textOf } from './said.ts';
-import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 import { type WaitOptions, waits } from './wait.ts';
@@ -27,9 +26,9 @@ const RATE_HELP = 'smallest units per byte (default: what the next blocks ask fo
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 /** `anew`: a machine that was lost had signed it. */
-type ReplaceOptions = PassphraseOption & { feeRate?: string; anew?: boolean };
-type ApproveOptions = PassphraseOption & WaitOptions & Expected & { speed?: Speed };
-type BatchOptions = PassphraseOption & { pay: string[] };
+type ReplaceOptions = ApprovalOptions & { feeRate?: string; anew?: boolean };
+type ApproveOptions = ApprovalOptions & WaitOptions & Expected & { speed?: Speed };
+type BatchOptions = ApprovalOptions & { pay: string[] };
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
 /** How long, and how often, to check whether an approved withdrawal was sent. */
@@ -65,7 +64,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .option('--request <uuid>', ...REQUEST)
     .description('ask for a withdrawal of the whole balance, less the fee')
     .action(action(io, sweep));
-  waits(withPassphrase(withdrawal.command('approve').argument(...NUMBER)), SENT_SECONDS_MAX)
+  waits(withApproval(withdrawal.command('approve').argument(...NUMBER)), SENT_SECONDS_MAX)
     .option('--to <address>', 'refuse if it pays another address')
     .option('--amount <amount>', 'refuse if it pays another amount, in the coin; for a sweep, if it pays more')
     .option('--crypto <crypto>', 'refuse if it pays another coin; needed with --amount on chains with tokens')
@@ -87,17 +86,17 @@ export function withdrawalCommands(root: Command, io: Io): void {
 }
 
 function replacementCommands(withdrawal: Command, io: Io): void {
-  withPassphrase(withdrawal.command('speed-up').argument(...NUMBER))
+  withApproval(withdrawal.command('speed-up').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
     .option('--anew', 'approve its payments as first ones: the wallet was restored and does not know what it signed')
     .description('replace the transaction by one with a higher fee; the recipient gets the same')
     .action(action(io, speedUp));
-  withPassphrase(withdrawal.command('cancel').argument(...NUMBER))
+  withApproval(withdrawal.command('cancel').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
     .option('--anew', 'take all its coins back, by a payment to yourself: a machine that was lost had signed it')
     .description('replace the unconfirmed transaction by one that does not pay the recipient')
     .action(action(io, cancel));
-  withPassphrase(
+  withApproval(
     withdrawal
       .command('batch')
       .argument('<numbers...>', 'numbers of the withdrawals', (text: string, before: string[] = []) => [
@@ -113,7 +112,7 @@ function replacementCommands(withdrawal: Command, io: Io): void {
     )
     .description('approve several withdrawals of one coin, and pay them in one transaction')
     .action(action(io, batch));
-  withPassphrase(
+  withApproval(
     withdrawal
       .command('bump')
       .argument(...BUSINESS)
@@ -205,7 +204,7 @@ async function approve(session: Session, options: ApproveOptions, id = ''): Prom
 /** Shows what a proposal would sign, has it approved, and carries it out. */
 async function carryOut(
   session: Session,
-  options: PassphraseOption,
+  options: ApprovalOptions,
   proposal: Params<'withdrawal.propose'>,
   asked: OperatorRequest,
   question: string,

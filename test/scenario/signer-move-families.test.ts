@@ -59,7 +59,7 @@ describe.skipIf(!hasFamilies || process.platform === 'win32')(familiesTitle('a m
     for (const crypto of cryptos) {
       const to = destinations.get(crypto)!;
       const { withdrawal } = JSON.parse(await run('--json', 'withdrawal', 'sweep', '2', crypto, to));
-      const expected = ['--to', to, '--amount', withdrawal.amount, '--crypto', crypto];
+      const expected = ['--to', to, '--amount', withdrawal.amount, '--crypto', crypto, '--fee-max', '1'];
       await run('withdrawal', 'approve', `${withdrawal.id}`, ...expected, ...more);
       ids.push(withdrawal.id);
     }

@@ -17,7 +17,7 @@ import { limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { cheapWallet } from '../../support/wallet.ts';
-import { fakeIo } from '../cli-kit.ts';
+import { type Answer, fakeIo } from '../cli-kit.ts';
 import {
   byPolicy,
   codeOf,
@@ -122,12 +122,15 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-const cli = async (...argv: string[]) => {
-  const { io, ran } = fakeIo({
+const cli = (...argv: string[]) => answering(null, ...argv);
+/** `typed`: at a terminal. */
+const answering = async (typed: Answer[] | null, ...argv: string[]) => {
+  const place = {
     COUNTINGHOUSE_SIGNER_SOCKET: socket,
     COUNTINGHOUSE_SIGNER_DIR: wallet,
     COUNTINGHOUSE_DATA_DIR: join(root, 'data'),
-  });
+  };
+  const { io, ran } = fakeIo(place, typed);
   return { code: await runCli(argv, io), ...ran };
 };
 const takeBack = () => cli('policy', 'set', 'Shop', '--mode', 'manual', '--yes', '--passphrase-file', passphrase);
@@ -199,8 +202,16 @@ describe('a policy that is taken back', () => {
       'rates.list': () => [200, { rates: [asset], currencies: [], credits: [] }],
       'policy.set': () => [200, { policy: { ...policy, mode: 'automatic' } }],
     };
-    const amounts = ['--per-withdrawal', '100', '--per-day', '500', '--passphrase-file', passphrase, '--yes'];
-    const done = await cli('policy', 'set', 'Shop', '--mode', 'automatic', ...amounts);
+    const amounts = ['--per-withdrawal', '100', '--per-day', '500', '--passphrase-file', passphrase];
+    const done = await answering(
+      [[/without asking\?/, 'y\n']],
+      'policy',
+      'set',
+      'Shop',
+      '--mode',
+      'automatic',
+      ...amounts,
+    );
     expect(done).toMatchObject({ code: 0, err: expect.stringContaining("By the wallet's own record") });
     const [held] = (await limitsHeldIn(wallet, Date.now())).policies;
     expect(held?.grant.issuedAt).toBeLessThanOrEqual(Date.now());
