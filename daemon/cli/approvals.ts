@@ -30,16 +30,16 @@ export type ApprovalOptions = PassphraseOption & { feeMax?: string };
 export const withApproval = (command: Command): Command =>
   withPassphrase(command).option(
     '--fee-max <amount>',
-    'refuse if it may cost more in fees, in their coin; with --yes, needed above 5 % and to collect money first',
+    'refuse if it may cost more in fees, in their coin; needed where a script names a payment whose fees are above 5 % or are of a collection',
   );
 
-/** A script sees no warning: without its word it approves no fee that is one, nor that of a collection, which nothing else limits. */
-function needFee(session: Session, { feeMax }: ApprovalOptions, view: ReviewView): void {
+/** A script sees no warning: one that named its payment approves no fee that is one, nor that of a collection, which nothing else limits. */
+function needFee(session: Session, { feeMax }: ApprovalOptions, view: ReviewView, asked: OperatorRequest): void {
   const most = view.collect?.total ?? view.feeMax;
   const cost = `it may cost ${most.text} ${most.asset} in fees`;
   if (feeMax === undefined) {
     const isWarned = view.collect !== null || view.isFeeHigh;
-    if (!session.yes || !isWarned || view.decoded === null) return;
+    if (!session.yes || !isNamed(asked) || !isWarned || view.decoded === null) return;
     throw new Failure(`${cost}: with --yes, say how much with --fee-max`, EXIT.failed, 'review.unexpected');
   }
   const expected = parseDecimal(feeMax, assetOf(most.asset).decimals);
@@ -47,6 +47,12 @@ function needFee(session: Session, { feeMax }: ApprovalOptions, view: ReviewView
   if (most.units > expected) {
     throw new Failure(`nothing was approved: ${cost}, and not ${feeMax}`, EXIT.failed, 'review.unexpected');
   }
+}
+
+/** Whether the operator said what it is to pay. */
+function isNamed(asked: OperatorRequest): boolean {
+  if (asked.kind === 'batch') return asked.payments !== undefined;
+  return asked.kind === 'approve' && Object.values(asked.expected ?? {}).some((value) => value !== undefined);
 }
 
 /** Shows the request, asks for confirmation, makes the approvals and hands them in. Throws `Failure` and `Rejected`. */
@@ -71,7 +77,7 @@ export async function approved(
     );
   }
   if (!session.json) session.note(reviewText(request.view).trimEnd());
-  needFee(session, options, request.view);
+  needFee(session, options, request.view, asked);
   await confirm(session.io, session.yes, question);
   const passphrase = request.needsPassphrase ? await passphraseOf(session, options) : '';
   const keyholder = await session.keyholder();
@@ -98,10 +104,6 @@ export async function granted(
   const review = GrantReview.of(grants, policy, rates, Date.now(), date);
   if (!review) return [];
   if (!session.json) session.note(review.text().trimEnd());
-  if (session.yes && policy.mode === 'automatic') {
-    const text = 'these limits follow from rates and addresses that the service states: compare them, without --yes';
-    throw new Failure(text, EXIT.failed, 'review.unexpected');
-  }
   const question =
     policy.mode === 'manual' ? 'Sign nothing without asking any more?' : 'Let the wallet sign that without asking?';
   await confirm(session.io, session.yes, question);

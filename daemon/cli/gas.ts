@@ -55,7 +55,7 @@ export function gasCommands(root: Command, io: Io): void {
     .option('--max-price <gwei>', 'only while gas costs at most this, in gwei')
     .option(
       '--max-cost <amount>',
-      "the most that it may cost in all, in the chain's coin (default: twice the forecast; needed with --yes)",
+      "the most that it may cost in all, in the chain's coin (default: twice the forecast, which the service states)",
     )
     .option('--from <time>', 'when the plan begins, such as 2026-01-31T02:00:00Z (default: now)', time)
     .option('--until <time>', 'when the plan ends (default: a day after it begins; with --daily, 31 days)', time)
@@ -239,17 +239,9 @@ async function changeTank(session: Session, options: PassphraseOption, ...given:
 type GasOptions = { tank?: number; business: string; chain: EvmChain; feeMax: bigint; until: number };
 
 /** Shows a grant of gas, asks for confirmation, and signs it with the passphrase. Null on the sandbox. */
-async function signedGrant(
-  session: Session,
-  options: PassphraseOption & Pick<CollectOptions, 'maxCost'>,
-  { business, chain, ...wanted }: GasOptions,
-) {
+async function signedGrant(session: Session, options: PassphraseOption, { business, chain, ...wanted }: GasOptions) {
   const desk = await deskOf(session, business, chain);
   if (desk.network === 'sandbox') return null;
-  if (session.yes && options.maxCost === undefined && wanted.feeMax > 0n) {
-    const text = 'the forecast is the word of the service: with --yes, say how much with --max-cost';
-    throw new Failure(text, EXIT.failed, 'review.unexpected');
-  }
   const { gasGrantOf, gasGrantText } = await import('../operator/gas.ts');
   const grant = gasGrantOf(
     { network: desk.network, accountNo: desk.account_no, chain, ...wanted },

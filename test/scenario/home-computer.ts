@@ -35,13 +35,6 @@ export class HomeComputer {
     return cli(this.folder, ['--server', SERVER, '--yes', ...argv]);
   }
 
-  /** The same with the passphrase, by somebody at a terminal who says yes to a question; it must succeed. */
-  async confirmed(question: RegExp, ...argv: string[]): Promise<void> {
-    const whole = ['--server', SERVER, ...argv, ...this.passphrase];
-    const { code, err } = await cli(this.folder, whole, [[question, 'y\n']]);
-    expect(err.includes('error:') ? err : code).toBe(0);
-  }
-
   /** The same; it must succeed. */
   async ran(...argv: string[]): Promise<string> {
     const { code, out, err } = await this.run(...argv);

@@ -75,14 +75,13 @@ describe.skipIf(!hasFamilies || process.platform === 'win32')(familiesTitle('the
   it('are paid by an approval at home', async () => {
     const [ether, monero] = [freshEther(), await nodes.freshMonero()];
     const ids = [await shop.withdraw('ETH', '0.006', ether), await shop.withdraw('XMR', '0.2', monero)];
-    for (const id of ids) await home.done('withdrawal', 'approve', id, '--fee-max', '0.05');
+    for (const id of ids) await home.done('withdrawal', 'approve', id);
     await paid(...ids);
     expect([await nodes.etherAt(ether), await nodes.moneroAt(monero)]).toEqual([6n * 10n ** 15n, 2n * 10n ** 11n]);
   });
 
   it('are paid by a policy of home once the computer is back, and no further than it says', async () => {
-    const limits = ['--per-withdrawal', '12', '--per-day', '25'];
-    await home.confirmed(/without asking\?/, 'policy', 'set', 'Shop', '--mode', 'automatic', ...limits);
+    await home.done('policy', 'set', 'Shop', '--mode', 'automatic', '--per-withdrawal', '12', '--per-day', '25');
     await home.leave();
     const [ether, monero] = [freshEther(), await nodes.freshMonero()];
     const ids = [await shop.withdraw('ETH', '0.005', ether), await shop.withdraw('XMR', '0.06', monero)];

@@ -172,7 +172,7 @@ describe('approving', () => {
     expect(methods()).toEqual(['withdrawal.propose', 'withdrawal.propose', 'withdrawal.propose']);
   });
 
-  it('by a script pays no fee that it did not expect, nor the fees of a collection', async () => {
+  it('by a script that names its payment pays no fee that it did not expect, nor the fees of a collection', async () => {
     const order = payment('LTC', ['evil'], 5_000_000n);
     order.withdrawals[0]!.intent.feeMax = '1000000';
     const intent = { ...order.withdrawals[0]!.intent, chain: 'ETH', asset: 'ETH', address: `0x${'ab'.repeat(20)}` };
@@ -185,7 +185,8 @@ describe('approving', () => {
     });
     answers = propose({ preview: previewOf(order) });
     const unsaid = expect.stringContaining('say how much with --fee-max');
-    expect(await approve()).toMatchObject({ code: 1, err: unsaid });
+    const { address } = order.withdrawals[0]!.intent;
+    expect(await approve('--to', address)).toMatchObject({ code: 1, err: unsaid });
     const above = expect.stringContaining('it may cost 0.01 LTC in fees, and not 0.0099');
     expect(await approve('--fee-max', '0.0099')).toMatchObject({ code: 1, err: above });
     expect(await approve('--fee-max', 'much')).toMatchObject({ code: EXIT.usage });
@@ -193,7 +194,7 @@ describe('approving', () => {
       preview: { ...previewOf(order), crypto: 'ETH', fee_crypto: 'ETH', intents: [intent], raw: null, outputs: [] },
       collect: { ...collect, fee_max: `${10n ** 27n}`, until },
     });
-    expect(await approve()).toMatchObject({ code: 1, err: unsaid });
+    expect(await approve('--to', intent.address)).toMatchObject({ code: 1, err: unsaid });
     const all = expect.stringContaining('it may cost 1000000000.000000000001 ETH in fees, and not 0.5');
     expect(await approve('--fee-max', '0.5')).toMatchObject({ code: 1, err: all });
     expect(methods()).not.toContain('withdrawal.approve');
@@ -340,70 +341,6 @@ describe('setting a policy', () => {
     expect(code).not.toBe(0);
     expect(err).toContain('it would let go more LTC than was asked for');
     expect(methods()).toEqual(['policy.grants', 'rates.list']);
-  });
-});
-
-describe('a script', () => {
-  const yes = () => ['--passphrase-file', passphrase, '--yes'];
-
-  it('sets no limits, whose coins follow from the rates that the service states', async () => {
-    const grant = { network: 'regtest', accountNo: 0, addresses: null, issuedAt: Date.now() };
-    answers = {
-      'policy.grants': () => ({
-        grants: ASSETS.map(({ symbol }) => {
-          const units = symbol === 'LTC' ? '99000000000' : '0';
-          return { ...grant, asset: symbol, perWithdrawal: units, perDay: units };
-        }),
-      }),
-      'rates.list': () => ({
-        rates: [{ network: 'regtest', crypto: 'LTC', usd: '0.0001', eur: null, gbp: null }],
-        currencies: [],
-        credits: [],
-      }),
-    };
-    const limits = ['--per-withdrawal', '100', '--per-day', '500'];
-    const { code, err } = await cli(dataDir, ['policy', 'set', 'Shop', '--mode', 'automatic', ...limits, ...yes()]);
-    expect([code, err]).toEqual([1, expect.stringContaining('compare them, without --yes')]);
-    expect(methods()).toEqual(['policy.grants', 'rates.list']);
-  });
-
-  it('grants no gas for as much as the service forecasts', async () => {
-    const desk = { business_id: 2, business: 'Shop', network: 'regtest', account_no: 0, chain: 'ETH', coin: 'ETH' };
-    const tank = { index: 0, address: `0x${'ab'.repeat(20)}`, amount: '1' };
-    answers = {
-      'gas.forecast': () => ({
-        chain: 'ETH',
-        coin: 'ETH',
-        price: '1',
-        items: [],
-        worth: 1,
-        cost: '0.001',
-        cost_usd: null,
-        fee_max: `${10n ** 27n}`,
-        fee_max_coin: '1000000000',
-        needs: null,
-      }),
-      'gas.status': () => ({
-        desks: [
-          { ...desk, tank, former_tanks: [], price: '1', prices: [], assets: [], needs: null, plan: null, fast: '1' },
-        ],
-      }),
-      'wallet.status': () => ({
-        wallet: {
-          state: 'unlocked',
-          fingerprint: '73c5da0a',
-          unlock: 'prompt',
-          locks_at: null,
-          retry_after_seconds: 0,
-          words_unproved: false,
-          separate: false,
-          gap: 1_000,
-        },
-      }),
-    };
-    const { code, err } = await cli(dataDir, ['gas', 'collect', 'Shop', 'ETH', ...yes()]);
-    expect([code, err]).toEqual([1, expect.stringContaining('say how much with --max-cost')]);
-    expect(methods()).not.toContain('gas.collect');
   });
 });
 
