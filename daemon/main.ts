@@ -101,7 +101,8 @@ export type Daemon = {
    * machine was paired or a business outside the sandbox exists.
    */
   wantsFirstLink: boolean;
-  stop(): Promise<void>;
+  /** Resolves to whether every part stopped in time. */
+  stop(): Promise<boolean>;
 };
 
 const VAULT_FOLDER = 'vault';
@@ -123,19 +124,24 @@ function readConfig(options: DaemonOptions): Config {
 /** Functions to be called in reverse order when the daemon stops or its start fails. */
 type Cleanup = (() => Promise<void> | void)[];
 
-/** Calls every function, even if another one fails or hangs. */
-async function undoAll(cleanup: Cleanup, log: Log): Promise<void> {
+/** Calls every function, even if another one fails or hangs. Returns whether none did hang. */
+async function undoAll(cleanup: Cleanup, log: Log): Promise<boolean> {
+  let isInTime = true;
   for (const undo of cleanup.splice(0).reverse()) {
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     const timer = setTimeout(resolve, PART_STOP_MS_MAX, 'late');
     try {
       const end = await Promise.race([undo(), late]);
-      if (end === 'late') log.error('a part of the service did not stop in time');
+      if (end === 'late') {
+        isInTime = false;
+        log.error('a part of the service did not stop in time');
+      }
     } catch (error) {
       log.error({ error }, 'a part of the service did not stop cleanly');
     }
     clearTimeout(timer);
   }
+  return isInTime;
 }
 
 type Parts = {
@@ -157,7 +163,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const log = options.log ?? createLog(config.log);
   for (const text of configurationWarnings(config)) log.warn(textOf(text));
   const cleanup: Cleanup = [];
-  const stop = (): Promise<void> => undoAll(cleanup, log);
+  const stop = (): Promise<boolean> => undoAll(cleanup, log);
   try {
     const parts = await assemble(options, config, log, cleanup);
     const url = await serve(parts, options, startedAt, cleanup);

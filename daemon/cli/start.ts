@@ -3,6 +3,7 @@
  *
  * Invariant: with `--json`, stdout has exactly one line that begins with `{`, written once the service is ready.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Daemon } from '../main.ts';
 import { action } from './commands.ts';
@@ -16,6 +17,9 @@ import { pairs } from './table.ts';
 const SAME_SIGNAL_MS = 1_000;
 /** Shorter than the launcher's limit, so that this process can report a stop that hangs. */
 const STOP_TIMEOUT_MS = 15_000;
+/** Calls to a disk that take longer may never end. */
+const FILES_MS_MAX = 1_000;
+const LOOK_MS = 20;
 const OWNER_ONLY = 0o077;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -66,12 +70,25 @@ function refuseForeignData(dataDir: string): void {
 async function stopInTime(session: Session, daemon: Daemon): Promise<never> {
   const deadline = setTimeout(() => {
     session.note(`error: the service did not stop within ${STOP_TIMEOUT_MS / 1_000} s and was ended`);
-    process.exit(EXIT.failed);
+    end(EXIT.failed);
   }, STOP_TIMEOUT_MS);
-  await daemon.stop();
+  const isInTime = await daemon.stop();
   clearTimeout(deadline);
+  const until = performance.now() + FILES_MS_MAX;
+  while (waitsForFiles() && performance.now() < until) await sleep(LOOK_MS);
   // remaining handles, such as a closing socket, must not keep a stopped service running
-  process.exit(0);
+  return end(0, !isInTime || waitsForFiles());
+}
+
+const waitsForFiles = (): boolean => process.getActiveResourcesInfo().some((what) => what.startsWith('FSReq'));
+
+/** `process.exit` waits for each call to a disk, also for one that never answers. A signal does not. */
+function end(code: number, isStuck = waitsForFiles()): never {
+  if (isStuck) {
+    for (const signal of SIGNALS) process.removeAllListeners(signal);
+    process.kill(process.pid, 'SIGTERM');
+  }
+  return process.exit(code);
 }
 
 /**
@@ -82,7 +99,7 @@ function onStop(stop: () => void): () => void {
   let firstAt: number | null = null;
   const onSignal = (): void => {
     const now = performance.now();
-    if (firstAt !== null && now - firstAt > SAME_SIGNAL_MS) process.exit(EXIT.canceled);
+    if (firstAt !== null && now - firstAt > SAME_SIGNAL_MS) end(EXIT.canceled);
     firstAt ??= now;
     stop();
   };

@@ -1,10 +1,12 @@
 /** The command line against a real daemon, and as a process of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MARKER } from '../../daemon/app/backup/folder.ts';
 import { LinkEnded } from '../../daemon/contract/console-client.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
@@ -486,6 +488,20 @@ describe('start', () => {
     expect(Object.keys(JSON.parse(await ready(again)))).toEqual(['url', 'data_dir']);
     again.child.kill('SIGTERM');
     expect(await again.ended).toBe(0);
+  });
+
+  it('stops although the disk of the backups does not answer', async () => {
+    const silent = await mkdtemp(join(folder, 'silent-'));
+    // opening it waits for another one who does, as a network disk that is away does for ever
+    execFileSync('mkfifo', [join(silent, MARKER)]);
+    const started = await startProcess(['start', '--json'], undefined, `[backup]\nfolder = "${silent}"\n`);
+    try {
+      await ready(started);
+      started.child.kill('SIGTERM');
+      expect(await Promise.race([started.ended, sleep(10_000, 'late')])).not.toBe('late');
+    } finally {
+      started.child.kill('SIGKILL');
+    }
   });
 
   it('gives people a curl line that works when pasted', async () => {

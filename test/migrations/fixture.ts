@@ -75,8 +75,8 @@ export class Service {
     return id;
   }
 
-  stop(): Promise<void> {
-    return this.#daemon.stop();
+  async stop(): Promise<void> {
+    await this.#daemon.stop();
   }
 }
 

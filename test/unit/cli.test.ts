@@ -390,7 +390,7 @@ describe('start', () => {
     const daemon = {
       url: 'http://127.0.0.1:8480',
       dataDir: '/data',
-      stop: async () => {},
+      stop: async () => true,
       acknowledgeKeys: async () => {},
       wantsFirstLink: false,
     };
