@@ -320,13 +320,14 @@ export class LightClient {
       try {
         if (!other.statuses.has(script.hash)) await other.subscribe(script.hash);
         const outcome = await this.reader.take(other, script, tip);
+        other.unread.end(script.hash);
         this.#refusals.given(script, news);
         this.#countRefused(server, reason);
         return outcome;
       } catch (error) {
         if (!isOfServer(error)) throw error;
-        // it may answer when it is less busy
-        if (isPassing(error)) return 'open';
+        // it may answer when it is less busy, but not for ever
+        if (isPassing(error) && !other.unread.isLong(script.hash)) return 'open';
       }
     }
     if (this.#refusals.left(script, { news, tip, asked, isBehind: asked.length <= others.length })) {

@@ -79,7 +79,7 @@ export class Server {
   readonly #between = new Doubts(BETWEEN_MS_MAX);
   /** Scripts of whose history this connection names transactions that it does not show. */
   readonly doubts = new Doubts(DOUBTED_MS_MAX);
-  /** Scripts whose history could not be read since it is the primary. */
+  /** Scripts whose history could not be read here when this connection was asked for it last. */
   readonly unread = new Doubts(UNREAD_MS_MAX);
   /** Subscriptions being ended. */
   readonly #leaving = new Map<string, Promise<void>>();
@@ -365,6 +365,7 @@ export class Server {
   #forget(): void {
     this.statuses.clear();
     this.#between.clear();
+    this.unread.clear();
     this.tip = null;
   }
 
