@@ -33,6 +33,16 @@ function ending(status: number, message: string): string {
   return [...lines, 'Connection: close', '', body].join('\r\n');
 }
 
+/**
+ * The path with its query in the target of a request (RFC 9112, 3.2); null: there is none. Express leaves a whole URL that it cannot
+ * read without an answer.
+ */
+function pathIn(target: string): string | null {
+  if (target.startsWith('/') || target === '*') return target;
+  const whole = /^https?:\/\/[^/?#]+(\/[^#]*)?$/i.exec(target);
+  return whole && (whole[1] ?? '/');
+}
+
 /** Serves the requests of a server with `UNHEARD_OPTIONS`. */
 export function serve(server: Server, handler: RequestListener): void {
   const { limited, isAnswering } = limitPipelining();
@@ -41,8 +51,13 @@ export function serve(server: Server, handler: RequestListener): void {
     limited((request, response) => {
       // RFC 9112, 3.2
       const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
+      const path = pathIn(request.url!);
       if (lacksHost) refuse(response, 400, 'The Host header is required');
-      else handler(request, response);
+      else if (path === null) refuse(response, 400, 'The path is not valid');
+      else {
+        request.url = path;
+        handler(request, response);
+      }
     }),
   );
   server.on(

@@ -202,6 +202,7 @@ describe('a request that no route hears', () => {
     ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400],
     ['no Host', 'GET /api/v1/merchant/cryptos HTTP/1.1\r\n\r\n', 400],
     ['an unknown expectation', `${post}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`, 417],
+    ['a URL that has no host', 'GET http:// HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['headers of more than 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
   ])('has the form of other errors: %s', async (_name, bytes, status) => {
     const { heads, body, ...of } = await answered(bytes);
@@ -209,6 +210,12 @@ describe('a request that no route hears', () => {
     expect(heads).toMatch(/\r\nContent-Type: application\/json; charset=utf-8/);
     expect(heads).toMatch(new RegExp(`\r\nContent-Length: ${body.length}(\r\n|$)`));
     expect(JSON.parse(body)).toEqual({ message: expect.any(String) });
+  });
+
+  it.each(['http://x', 'http://[::1', 'HTTP://a:b'])('may name its path by a whole URL: %s', async (origin) => {
+    const end = 'HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    expect((await answered(`GET ${origin}/health?x=/ ${end}`)).status).toBe(200);
+    expect((await answered(`GET ${origin}/api/v1/nothing ${end}`)).status).toBe(404);
   });
 
   it('is answered after those before it on its connection', async () => {
