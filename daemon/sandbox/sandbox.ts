@@ -10,6 +10,7 @@ import type { Spending } from '../chains/spending.ts';
 import { UtxoSpending } from '../chains/utxo/spend/spending.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
+import { formatUnits } from '../domain/money.ts';
 import { SimulatedAccountSpending } from './account-spending.ts';
 import { SandboxAdapter, sourceDown } from './adapter.ts';
 import { isUtxo, scriptAt, unitsMax } from './addresses.ts';
@@ -246,7 +247,8 @@ function recipientOf(chain: ChainId, { address, asset, units }: Payment): Recipi
   const script = scriptAt(chain, address);
   if (!script) throw new Rejected('sandbox.address', `This is no address of the sandbox's ${chain}`, 'address');
   if (units <= 0n || units > unitsMax(asset)) {
-    throw new Rejected('sandbox.amount', `The amount must be above 0 and at most ${unitsMax(asset)} units`, 'amount');
+    const most = formatUnits(unitsMax(asset), assetOf(asset));
+    throw new Rejected('sandbox.amount', `The amount must be above 0 and at most ${most} ${asset}`, 'amount');
   }
   return { script, address, units };
 }

@@ -117,6 +117,15 @@ describe("the sandbox's controls", () => {
     }
   });
 
+  it('say which amounts they take', async () => {
+    const id = await invoiceOf({ amount: 20, crypto: 'LTC' });
+    await service.call('POST', `/invoice/rp/${id}`, {});
+    const refused = async (amount: unknown) =>
+      (await service.call<{ message: string }>('POST', '/sandbox/pay', { invoice_id: id, amount })).body.message;
+    expect(await refused('0')).toBe('The amount must be above 0.');
+    expect(await refused(99_999_999)).toBe('The amount must be above 0 and at most 84000000 LTC');
+  });
+
   it('take null for what is absent', async () => {
     const { body } = await service.call<{ height: number }>('POST', '/sandbox/mine', { crypto: 'BCH', blocks: null });
     const asked = { crypto: 'BCH', depth: 1, drop: null };

@@ -97,7 +97,11 @@ export class SandboxControls {
       const text = `The amount must be a decimal with at most ${asset.decimals} digits after the point.`;
       throw new Rejected('validation', text, 'amount');
     }
-    if (units === 0n) throw new Rejected('validation', 'There is nothing left to pay: give an amount.', 'amount');
+    if (units === 0n) {
+      const text =
+        amount === undefined ? 'There is nothing left to pay: give an amount.' : 'The amount must be above 0.';
+      throw new Rejected('validation', text, 'amount');
+    }
     return { address: row.address, asset, units };
   }
 }
