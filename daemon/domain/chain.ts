@@ -64,7 +64,7 @@ export type Credit = {
   base?: Uint8Array;
   /** False only if the source proved that neither it nor an unconfirmed ancestor allows replacement. */
   replaceable?: boolean;
-  /** Confirmations before it may be spent: 100 for a coinbase, 6 for a peg-out. */
+  /** Confirmations before it may be spent: 100 for a coinbase, 6 for a peg-out, 10 for any output of Monero. */
   maturity?: number;
   /** True for an output with an unlock time. It never counts. */
   locked?: boolean;

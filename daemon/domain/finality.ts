@@ -36,6 +36,16 @@ type Depth = {
   asset: Asset['symbol'];
 };
 
+/** Consensus of Monero: the depth from which an output can be spent (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
+export const MONERO_LOCK_BLOCKS = 10;
+
+/**
+ * Whether a deposit may count at a depth. A coinbase and a peg-out wait until they can be spent. Every output of Monero waits for that,
+ * and counts with the confirmations that the operator asks for.
+ */
+export const isMature = ({ asset, maturity }: { asset: Asset['symbol']; maturity: number }, depth: number): boolean =>
+  depth >= maturity || (assetOf(asset).chain === 'XMR' && maturity <= MONERO_LOCK_BLOCKS);
+
 /** Whether a deposit has its confirmations, or is in a final block where that is asked for. */
 export function isDeep({ required, depth, height, finalized, asset }: Depth): boolean {
   if (required !== FINALIZED) return depth >= required;

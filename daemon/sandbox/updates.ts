@@ -17,6 +17,7 @@ import {
   type SpendSeen,
 } from '../domain/chain.ts';
 import { present, Unavailable } from '../domain/errors.ts';
+import { MONERO_LOCK_BLOCKS } from '../domain/finality.ts';
 import { nonceOf } from '../domain/spend.ts';
 import { scriptAt } from './addresses.ts';
 import { tipOfChain } from './consensus.ts';
@@ -27,9 +28,6 @@ const STEP_BLOCKS_MAX = 100;
 /** A step ends with the block that exceeds this. */
 const STEP_TXS_MAX = 2_000;
 const FOREIGN_RETRY_SECONDS = 60;
-
-/** As on Monero, an output, change included, can be spent from this depth on (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
-const XMR_LOCK_BLOCKS = 10;
 
 type FactLists = { credits: Credit[]; spends: SpendSeen[]; debits: Debit[] };
 
@@ -130,7 +128,7 @@ function collect(
         ...(block && { blockTime: block.time }),
         inputs: inputs.slice(0, INPUTS_KEPT_MAX),
         replaceable: block === null,
-        ...(chain === 'XMR' && { maturity: XMR_LOCK_BLOCKS }),
+        ...(chain === 'XMR' && { maturity: MONERO_LOCK_BLOCKS }),
         ...(sender !== null && isOfAccount(watch, targetId, sender) && { moved: true }),
       });
     }

@@ -7,7 +7,7 @@
  * step, the transaction is marked stale. Until a transaction is read to its end, its credits need the configured maximum.
  */
 import { type AssetId, assetOf, FINALIZED, type Network } from '../../domain/assets.ts';
-import { isDeep } from '../../domain/finality.ts';
+import { isDeep, isMature } from '../../domain/finality.ts';
 import { seenBy } from '../../domain/inheritance.ts';
 import { type CreditRow, creditByOutpoint, insertCredit, updateCredit } from '../../store/queries/credits.ts';
 import { type PayingRow, payingTx, savePayingTx } from '../../store/queries/paying.ts';
@@ -221,8 +221,9 @@ export class CreditBook {
     const here = !row.gone;
     const { finalized } = this.#tip;
     const enough = isDeep({ ...row, depth, height: row.block_height, finalized }) || isStillFinal(stored, row);
-    row.confirmed = here && enough && depth >= row.maturity;
-    row.settled = row.confirmed && depth >= 1;
+    row.confirmed = here && enough && isMature(row, depth);
+    // until then it is looked at again with each block
+    row.settled = row.confirmed && depth >= Math.max(1, row.maturity);
     // our own change counts before it confirms
     const deep = depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
     row.counted = here && !row.locked && deep && row.spent_txid === null;

@@ -3,7 +3,7 @@
  * was paid in there, so that this one does not: a notification is sent at most once.
  */
 import { assetOf } from '../../domain/assets.ts';
-import { isDeep } from '../../domain/finality.ts';
+import { isDeep, isMature } from '../../domain/finality.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -44,6 +44,6 @@ export function firstViews(reader: Reader): ((row: CreditRow) => boolean) | null
     const depth = row.block_height === null ? 0 : Math.max(0, height - row.block_height + 1);
     const { symbol: asset } = assetOf(row.asset);
     const isEnough = isDeep({ required: row.required, depth, height: row.block_height, finalized, asset });
-    return row.first_seen_at <= at && depth >= row.maturity && isEnough;
+    return row.first_seen_at <= at && isMature({ asset, maturity: row.maturity }, depth) && isEnough;
   };
 }

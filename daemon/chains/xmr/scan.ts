@@ -6,6 +6,7 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Credit, SpendSeen } from '../../domain/chain.ts';
 import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
+import { MONERO_LOCK_BLOCKS } from '../../domain/finality.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { atOnce, inTurns, type Pause } from '../slices.ts';
@@ -15,8 +16,6 @@ import { Receiver } from './receive.ts';
 
 /** Consensus: a coinbase may be spent 60 blocks later (CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW). */
 const COINBASE_MATURITY = 60;
-/** Consensus: an output may be spent ten blocks later (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
-const LOCK_BLOCKS = 10;
 /** One-time keys of known credits that are kept in memory from one step to the next. */
 const KEYS_KEPT_MAX = 10_000;
 
@@ -81,7 +80,7 @@ export class Scanner {
         block: where?.block ?? null,
         ...(where && { blockTime: where.blockTime }),
         replaceable: false,
-        maturity: transaction.isCoinbase ? COINBASE_MATURITY : LOCK_BLOCKS,
+        maturity: transaction.isCoinbase ? COINBASE_MATURITY : MONERO_LOCK_BLOCKS,
         ...(where && base && { base: base() }),
         ...(isUnspendable(transaction) && { locked: true }),
       });

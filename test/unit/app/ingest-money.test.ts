@@ -200,6 +200,38 @@ describe('the confirmations that a transaction needs', () => {
   });
 });
 
+/** Its outputs can be spent ten blocks later. */
+describe.each([
+  ['zero_conf_usd', '50', 0],
+  ['confirmations', '0:1', 1],
+] as const)('of Monero with %s = %s', (name, value, required) => {
+  const there = (back: number | null) => full(back, { replaceable: false, maturity: 10 });
+  const shown = () => [bench.invoiceStatus(paid.id), bench.row(TX()).confirmed, bench.balance()];
+
+  it('a payment counts then, and is in the balance once it can be spent', async () => {
+    bench = await Bench.open('XMR', { [`networks.mainnet.XMR.${name}`]: value });
+    paid = await bench.invoice({ usd: 20n });
+    await bench.tell({ credits: () => [there(null)] });
+    expect(shown()).toEqual(required === 0 ? ['paid', true, 0n] : ['unpaid', false, 0n]);
+    await bench.tell({ blocks: 1, credits: () => [there(0)] });
+    expect(shown()).toEqual(['paid', true, 0n]);
+    await bench.tell({ blocks: 8 });
+    expect(shown()).toEqual(['paid', true, 0n]);
+    await bench.tell({ blocks: 1 });
+    expect(shown()).toEqual(['paid', true, paid.units]);
+  });
+
+  it('a coinbase counts only once it can be spent', async () => {
+    bench = await Bench.open('XMR', { [`networks.mainnet.XMR.${name}`]: value });
+    paid = await bench.invoice({ usd: 20n });
+    await bench.tell({ blocks: 1, credits: () => [full(0, { replaceable: false, maturity: 60 })] });
+    await bench.tell({ blocks: 58 });
+    expect(shown()).toEqual(['unpaid', false, 0n]);
+    await bench.tell({ blocks: 1 });
+    expect(shown()).toEqual(['paid', true, paid.units]);
+  });
+});
+
 describe('without confirmations', () => {
   beforeEach(async () => {
     bench = await Bench.open('LTC', { 'networks.mainnet.LTC.zero_conf_usd': '50' });

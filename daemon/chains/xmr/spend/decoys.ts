@@ -4,13 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Unavailable } from '../../../domain/errors.ts';
+import { MONERO_LOCK_BLOCKS } from '../../../domain/finality.ts';
 
 const SHAPE = 19.28;
 const SCALE = 1 / 1.61;
 const BLOCK_SECONDS = 120;
 const BLOCKS_PER_YEAR = (365 * 86_400) / BLOCK_SECONDS;
-/** Blocks before an output can be spent. */
-const LOCK_BLOCKS = 10;
 /** Picks that are younger are spread over these last blocks before the lock. */
 const RECENT_BLOCKS = 15;
 /**
@@ -55,12 +54,12 @@ function lowerBound(list: readonly number[], value: number, end: number): number
 }
 
 /** The outputs that are old enough to be decoys have the numbers below this one. */
-export const oldEnough = ({ counts }: Distribution): number => counts[counts.length - LOCK_BLOCKS] ?? 0;
+export const oldEnough = ({ counts }: Distribution): number => counts[counts.length - MONERO_LOCK_BLOCKS] ?? 0;
 
 /** Numbers of `count` different spendable outputs, in random order. Throws `Unavailable` if the chain has fewer. */
 export function pickDecoys(distribution: Distribution, count: number): number[] {
   const { counts } = distribution;
-  const end = counts.length - (LOCK_BLOCKS - 1);
+  const end = counts.length - (MONERO_LOCK_BLOCKS - 1);
   const usable = oldEnough(distribution);
   if (end < 1 || usable < count) throw new Unavailable('The chain has too few outputs for a ring yet', 60);
   const blocks = Math.min(counts.length, BLOCKS_PER_YEAR);
@@ -78,7 +77,7 @@ export function pickDecoys(distribution: Distribution, count: number): number[] 
 
 /** The number of one output, or null for an age that is older than the chain or a block without outputs. */
 function pick(counts: readonly number[], end: number, usable: number, secondsPerOutput: number): number | null {
-  const lock = LOCK_BLOCKS * BLOCK_SECONDS;
+  const lock = MONERO_LOCK_BLOCKS * BLOCK_SECONDS;
   const age = Math.exp(gamma(SHAPE, SCALE));
   const seconds = age > lock ? age - lock : uniform() * RECENT_BLOCKS * BLOCK_SECONDS;
   const back = Math.floor(seconds / secondsPerOutput);
