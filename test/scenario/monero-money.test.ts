@@ -46,7 +46,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
 
   beforeAll(async () => {
     [node, folder, words] = await Promise.all([startMonerod(), mkdtemp(join(tmpdir(), 'xmr-')), createWords(12)]);
-    config = `[networks.regtest.XMR]\nmonerod = ["${node.url}"]\n[networks.regtest.rates]\nXMR = "200"\n`;
+    config = `[networks.regtest.XMR]\nmonerod = ["${node.url}"]\nzero_conf_usd = 15\n[networks.regtest.rates]\nXMR = "200"\n`;
     service = await startTestDaemon(config);
     operator = new Operator(service.dataDir, PASSPHRASE);
     const vault = join(service.dataDir, 'vault');
@@ -242,6 +242,21 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     await node.wallet('open_wallet', { filename: 'payer', password: '' });
     return unlocked_balance / 1e12;
   }
+
+  it('counts unconfirmed below the limit that is set, and is in the balance ten blocks later', async () => {
+    const { id, address } = await asked(10);
+    const before = await balance();
+    const txid = await node.pay([{ address, units: COIN / 20n }]);
+    await until(
+      'it is paid',
+      async () => (await call<{ status: string }>('GET', `/invoice/${id}`)).body.status === 'paid',
+    );
+    expect([await node.pool(), (await balance())?.amount]).toEqual([[txid], before?.amount]);
+    await mine(9);
+    expect((await balance())?.amount).toBe(before?.amount);
+    await mine(1);
+    expect(Number((await balance())?.amount)).toBeCloseTo(Number(before?.amount) + 0.05, 11);
+  });
 
   it('is restored from a backup: what came and left since is found, and nothing is paid twice', async () => {
     const { address } = await asked(20);
