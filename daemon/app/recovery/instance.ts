@@ -140,7 +140,8 @@ export class Instance {
       count: Math.max(count, atLeast) + 1,
       at: Math.max(at, now),
       journal,
-      times: this.#times.known,
+      // without a folder the times are not noted, and the next start begins with the latest one
+      times: this.#app.config.backup.folder === null ? undefined : this.#times.known,
     };
     const value = JSON.stringify(next);
     // a backup may be made while the disk is full: without a stamp of then, the next start would take the database for older than it

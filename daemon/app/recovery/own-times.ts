@@ -15,6 +15,8 @@ type Span = z.infer<typeof Span>;
 export const Times = z.object({ stamped: z.array(Span), gaps: z.array(Span) });
 export type Times = z.infer<typeof Times>;
 
+/** A backup may be of so much later than the clock that a start finds, which can be behind. */
+const AHEAD_MS = 10 * 60_000;
 /** The database is stamped every minute. A backup tells the time at which it began. */
 const LATE_MS_MAX = 3 * 60_000;
 /** A clock that is being corrected goes faster or slower by less. */
@@ -54,17 +56,30 @@ export class OwnTimes {
   /** To be called when a process begins, and whenever it stamps the database. */
   note(now: number): void {
     const ms = performance.now();
+    const ahead = this.#notedMs === null ? AHEAD_MS : 0;
     const passed = Math.ceil((ms - (this.#notedMs ?? ms)) * SLEWED);
     this.#notedMs = ms;
     const from = now - passed;
     const span = this.#stamped.find((one) => now >= one.from && from <= one.to + passed + LATE_MS_MAX);
     if (span) {
+      this.#addGap({ from: span.to, to: from + ahead });
       span.to = Math.max(span.to, now);
       return;
     }
     const ends = this.#stamped.map(({ to }) => to).filter((to) => to < from);
-    this.#gaps = [...this.#gaps, { from: Math.max(...ends) + passed, to: from }].slice(-SPANS_MAX);
+    this.#addGap({ from: Math.max(...ends) + passed, to: from + ahead });
     this.#stamped = capped([...this.#stamped, { from, to: now }]);
+  }
+
+  /** One with those that it touches: the times at which it was stamped are none of theirs. */
+  #addGap(gap: Span): void {
+    if (gap.to <= gap.from) return;
+    const apart = this.#gaps.filter(({ from, to }) => from > gap.to || gap.from > to);
+    const touched = this.#gaps.filter((one) => !apart.includes(one));
+    const whole = [...touched, gap];
+    const from = Math.min(...whole.map((one) => one.from));
+    const to = Math.max(...whole.map((one) => one.to));
+    this.#gaps = [...apart, { from, to }].slice(-SPANS_MAX);
   }
 
   /** Whether the database was not stamped then, and nobody compared. */

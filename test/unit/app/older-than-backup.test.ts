@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { DATABASE } from '../../../daemon/app/backup/container.ts';
-import { prepareFolder } from '../../../daemon/app/backup/folder.ts';
+import { freeName, prepareFolder } from '../../../daemon/app/backup/folder.ts';
 import { STAMP_SETTING } from '../../../daemon/app/recovery/clock.ts';
 import { Instance } from '../../../daemon/app/recovery/instance.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
@@ -235,4 +235,46 @@ it('is not told of a database that a full disk kept, and of which a backup was m
   expect(JSON.parse(store.get(settingOf, { key: STAMP_SETTING })?.value ?? '')).toMatchObject({ at: bench.at });
   await instance.stop();
   await store.close();
+});
+
+it('is none by backups that were made by hand while no folder was set', async () => {
+  const pass = clocks();
+  await run(pass, { minutes: 3 });
+  const without: App = { ...app, config: { ...app.config, backup: { ...app.config.backup, folder: null } } };
+  pass(HOUR);
+  const instance = await Instance.begin(without, root);
+  for (let minute = 0; minute < 60; minute++) {
+    pass(MINUTE);
+    await instance.stamp();
+  }
+  await new Backups(without, root, 'test').make(await freeName(folder, bench.at));
+  await instance.stop();
+  pass(MINUTE);
+  await run(pass, { minutes: 3 });
+  expect(isFound()).toBe(false);
+});
+
+it('is found by a start whose clock is a few minutes behind the backup', async () => {
+  await backups.scheduled(folder);
+  await stamp(bench.at - HOUR);
+  bench.at -= 5 * MINUTE;
+  await (await begin()).stop();
+  expect(isFound()).toBe(true);
+});
+
+it('is looked for in the whole time before, however often it starts while the disk is away', async () => {
+  const pass = clocks();
+  await run(pass, { minutes: 5 });
+  const earlier = stamped();
+  pass(HOUR);
+  await run(pass, { minutes: 5 });
+  await comeBack(earlier);
+  const away = join(root, 'away');
+  renameSync(folder, away);
+  pass(HOUR);
+  for (let start = 0; start < 40; start++) await run(pass, { minutes: 1, backup: false });
+  expect(isFound()).toBe(false);
+  renameSync(away, folder);
+  await run(pass, { minutes: 1, backup: false });
+  expect(isFound()).toBe(true);
 });
