@@ -174,20 +174,15 @@ export class ConsoleSessions {
     const found = this.list().find((session) => session.id === id);
     if (!found) return null;
     const now = this.#now();
-    if (now - found.usedAt > STORE_USE_MS) {
+    if (Math.abs(now - found.usedAt) > STORE_USE_MS) {
       found.usedAt = now;
       void this.#tryToStore();
     }
     return found;
   }
 
-  /** A use while the clock was ahead counts as one of the moment when that is noticed. Else it would keep the session until then. */
   list(): ConsoleSession[] {
-    const now = this.#now();
-    const early = this.#sessions.filter(({ usedAt }) => usedAt > now + STORE_USE_MS);
-    for (const session of early) session.usedAt = now;
-    if (early.length > 0) void this.#tryToStore();
-    const since = now - IDLE_MS;
+    const since = this.#now() - IDLE_MS;
     return this.#sessions.filter(({ usedAt }) => usedAt >= since);
   }
 
