@@ -39,8 +39,8 @@ function ending(status: number, message: string): string {
  */
 function pathIn(target: string): string | null {
   if (target.startsWith('/') || target === '*') return target;
-  const whole = /^https?:\/\/[^/?#]+(\/[^#]*)?$/i.exec(target);
-  return whole && (whole[1] ?? '/');
+  const whole = /^https?:\/\/[^/?#]+(\/[^?#]*)?(\?[^#]*)?$/i.exec(target);
+  return whole && `${whole[1] ?? '/'}${whole[2] ?? ''}`;
 }
 
 /** Serves the requests of a server with `UNHEARD_OPTIONS`. */

@@ -216,6 +216,8 @@ describe('a request that no route hears', () => {
     const end = 'HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     expect((await answered(`GET ${origin}/health?x=/ ${end}`)).status).toBe(200);
     expect((await answered(`GET ${origin}/api/v1/nothing ${end}`)).status).toBe(404);
+    const root = (await answered(`GET / ${end}`)).status;
+    expect((await answered(`GET ${origin}?x=1 ${end}`)).status).toBe(root);
   });
 
   it('is answered after those before it on its connection', async () => {
