@@ -6,7 +6,8 @@
  *
  * A credit without agreement is reported as unconfirmed, and the question is repeated. One with agreement is reported until the
  * books have it, because an update may fail to be stored. Such credits are kept in memory only: after a restart the adapter reads
- * the blocks of its checkpoint again, and looks up what the books have in no block. A stored one needs no other word for its block.
+ * the blocks of its checkpoint again, and looks up what the books have in no block. Where its id and its block fix everything that is told
+ * of it, a stored one needs no other word (`isSettled`).
  */
 import type { AssetId } from '../domain/assets.ts';
 import type { Checkpoint, Credit } from '../domain/chain.ts';
@@ -28,8 +29,6 @@ const RETRY_SECONDS = 60;
 export type Fact = Pick<Credit, 'id' | 'txid' | 'targetId' | 'amount' | 'block'>;
 /** Facts, and the endpoint that reported them. */
 export type Report<E, F = Credit> = { facts: readonly F[]; teller: E };
-/** Whether the books have a fact in this block. */
-type IsStored<F> = (fact: F) => boolean;
 /**
  * For each fact whether an endpoint has its block on its chain, with the same payment in it; null: it was not asked, because that would
  * take too long now. `agreed`: facts that have agreement already, and that the books do not have yet.
@@ -40,6 +39,16 @@ export type AreThere<E, F = Credit> = (
   signal: AbortSignal,
   agreed: readonly F[],
 ) => Promise<(boolean | null)[]>;
+/**
+ * `isStored`: whether the books have a fact that is agreed, so that it is told no more. `isSettled`: whether they have exactly this one in its
+ * block, so that it was agreed on before; absent where more is told of a fact than they can show.
+ */
+type Rules<E, F> = {
+  areThere: AreThere<E, F>;
+  isStored: (fact: F) => boolean;
+  isSettled?: (fact: F) => boolean;
+  isProved?: (fact: F) => boolean;
+};
 /** Whether a second opinion is needed on credits. */
 export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
 
@@ -62,22 +71,20 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #endpoints: Endpoints<E>;
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
-  readonly #isStored: IsStored<F>;
+  readonly #isStored: (fact: F) => boolean;
+  readonly #isSettled: (fact: F) => boolean;
   readonly #isProved: (fact: F) => boolean;
   readonly #held = new Map<string, PendingFact<E, F>>();
   /** Since when facts wait that were too many in the last step. */
   #refused = new Map<string, number>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    endpoints: Endpoints<E>,
-    isNeeded: NeedsAgreement,
-    rules: { areThere: AreThere<E, F>; isStored: IsStored<F>; isProved?: (fact: F) => boolean },
-  ) {
+  constructor(endpoints: Endpoints<E>, isNeeded: NeedsAgreement, rules: Rules<E, F>) {
     this.#endpoints = endpoints;
     this.#isNeeded = isNeeded;
     this.#areThere = rules.areThere;
     this.#isStored = rules.isStored;
+    this.#isSettled = rules.isSettled ?? (() => false);
     this.#isProved = rules.isProved ?? (() => true);
   }
 
@@ -123,8 +130,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       for (const fact of facts) {
         const { id, block } = fact;
         const isLarge = this.#isLarge(fact);
-        // what the books have was agreed on before: while others are away after a start, it would be taken out of its block
-        const isClear = (!isLarge && this.#isProved(fact)) || (block !== null && this.#isStored(fact));
+        // while others are away after a start, what was agreed on before would be taken out of its block
+        const isClear = (!isLarge && this.#isProved(fact)) || (block !== null && this.#isSettled(fact));
         if (block === null || this.#endpoints.operators < 2 || isClear) {
           // what was said of another block before, this one disproves
           if (block !== null) this.#held.delete(id);

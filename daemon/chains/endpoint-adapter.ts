@@ -137,8 +137,14 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     this.endpoints = new Endpoints(setting, urls, open, alert);
     this.#headAgeMsMax = options.headAgeMsMax;
     const isStored = ({ id, block }: Credit): boolean => list.coin(id)?.blockHash === block?.hash;
+    const isSettled = (credit: Credit): boolean => {
+      const { targetId, amount } = credit;
+      const coin = list.coin(credit.id);
+      const isSame = coin?.targetId === targetId && coin.asset === amount.asset && coin.units === amount.units;
+      return isSame && isStored(credit);
+    };
     const isProved = (credit: Credit): boolean => this.isProved(credit);
-    this.#agreement = new Agreement(this.endpoints, needsAgreement, { areThere, isStored, isProved });
+    this.#agreement = new Agreement(this.endpoints, needsAgreement, { areThere, isStored, isSettled, isProved });
     this.#poller = new Poller(
       options.pollMs,
       (signal) => this.#hasNews(signal),

@@ -148,13 +148,24 @@ export class SentFinder {
     return { id: `${receipt.txid}:${target.id}`, txid: receipt.txid, targetId: target.id, amount, block, ...one };
   }
 
-  /** Whether the books have everything that a transaction took from its address. */
+  /**
+   * Whether the books have everything that an agreed transaction took from its address, and its use of a nonce that a payment reserved. It
+   * settles no agreement: they cannot show whether a transaction without amounts failed.
+   */
   #isStored({ target, receipt, sending }: Waiting): boolean {
-    const { debits } = this.#parts.reader.taken({ target, receipt, sending }, 0);
-    return debits.every(({ id, amount }) =>
-      this.#parts.list
-        .debitsAt(target.id, amount.asset)
-        .some((stored) => stored.id === id && stored.block.hash === receipt.blockHash),
+    const { reader, list } = this.#parts;
+    const { debits, spends } = reader.taken({ target, receipt, sending }, 0);
+    const open = list.openNonces();
+    const isUsed = spends.every(({ outpoint }) =>
+      open.every(({ key, usedIn }) => key !== outpoint || usedIn === receipt.blockHash),
+    );
+    return (
+      isUsed &&
+      debits.every(({ id, amount: { asset, units } }) =>
+        list
+          .debitsAt(target.id, asset)
+          .some((stored) => stored.id === id && stored.units === units && stored.block.hash === receipt.blockHash),
+      )
     );
   }
 

@@ -133,7 +133,9 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       const coin = list.coin(outpoint);
       return coin?.spentTxid === txid && coin.spentBlockHash === block?.hash;
     };
-    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, () => true, { areThere, isStored });
+    // the id of a transaction proves everything that is told of a spend
+    const rules = { areThere, isStored, isSettled: isStored };
+    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, () => true, rules);
     if (this.endpoints.operators > 1) this.absence = new BlockAbsence(this.endpoints);
     this.#list = list;
     this.#alert = alert;

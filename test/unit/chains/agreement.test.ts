@@ -24,15 +24,16 @@ function agreeing(known: Set<string>) {
   };
   const endpoints = new Endpoints('a setting', ['http://one.example', 'http://two.example'], open, () => {});
   const isNeeded = (facts: readonly { units: bigint }[]) => facts.some(({ units }) => units >= 100n);
-  const stored = new Set<string>();
+  const [stored, settled] = [new Set<string>(), new Set<string>()];
   const agreement = new Agreement<Endpoint, Fact>(endpoints, isNeeded, {
     areThere: async (_, facts) => facts.map((one) => known.has(one.block!.hash)),
     isStored: ({ id }) => stored.has(id),
+    isSettled: ({ id }) => settled.has(id),
     isProved: (one) => one.block?.height !== 3,
   });
   const judge = async (facts: Fact[], checkpoint = [block(8), block(9)], teller = endpoints.asked) =>
     heights(await agreement.judge([{ facts, teller }], checkpoint, signal));
-  return { judge, stored, another: () => opened.at(-1) };
+  return { judge, stored, settled, another: () => opened.at(-1) };
 }
 
 it('reports what is large as unconfirmed until another operator has its block, and then until it is stored', async () => {
@@ -52,9 +53,10 @@ it('reports what is large as unconfirmed until another operator has its block, a
   expect(await judge([])).toEqual([]);
 });
 
-it('leaves in its block what the books have, although nobody else answers or has it after a start', async () => {
-  const { judge, stored } = agreeing(new Set());
-  stored.add('100 in 9');
+it('leaves in its block what is settled by the books, although nobody else has it after a start', async () => {
+  const { judge, settled, stored } = agreeing(new Set());
+  settled.add('100 in 9');
+  stored.add('200 in 9');
   expect(await judge([fact(100n, 9), fact(200n, 9)])).toEqual([
     [100n, 9],
     [200n, null],
