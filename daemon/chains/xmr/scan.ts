@@ -30,7 +30,7 @@ type Paying = Omit<TransactionParts, 'place' | 'found'>;
 /** A one-time key. `isMined`: its output is of a coinbase. */
 type OutputKey = { key: string; isMined: boolean };
 /** An output that counts so far. `lock`: has it told as one that does not. */
-type Rival = { credit: Credit; isSpent: boolean; lock: (locked: Credit) => void };
+type Rival = { credit: Credit; lock: (locked: Credit) => void };
 type Where = { block: BlockId; blockTime: number } | null;
 
 export class Scanner {
@@ -145,10 +145,8 @@ export class Scanner {
     const again: Credit[] = [];
     const lock = (locked: Credit): unknown => again.push(locked);
     const earlier = new Map<string, Rival>([
-      ...stored.map(
-        (coin) => [coin.outpoint, { credit: creditOf(coin), isSpent: coin.spentTxid !== null, lock }] as const,
-      ),
-      ...waiting.map((credit) => [credit.id, { credit, isSpent: false, lock }] as const),
+      ...stored.map((coin) => [coin.outpoint, { credit: creditOf(coin), lock }] as const),
+      ...waiting.map((credit) => [credit.id, { credit, lock }] as const),
     ]);
     for (const id of told) earlier.delete(id);
     const all = [...[...earlier.values()].map(({ credit }) => credit), ...credits];
@@ -182,20 +180,25 @@ export class Scanner {
         continue;
       }
       if (isTwin) rival.lock({ ...rival.credit, locked: true });
-      first.set(key, { credit, isSpent: false, lock });
+      first.set(key, { credit, lock });
     }
     return judged;
   }
 
   /**
    * Whether the output that came first leaves its place to a larger one. A miner can copy the key of anybody's payment into a coinbase,
-   * whose amount is in the open, for the smallest part of a coin. While it is too young to be spent, nothing was made of it. No other
-   * output can be copied, because its amount takes the secret of the payment.
+   * whose amount is in the open, for the smallest part of a coin. Where the payment came while the coinbase was too young to be spent,
+   * nothing was made of that one. No other output can be copied, because its amount takes the secret of the payment. The choice of
+   * the books stays when the blocks are read again: a payment may have been seen in time and mined later.
    */
-  #givesWay({ credit, isSpent }: Rival, { id, amount }: Credit, tip: number): boolean {
+  #givesWay({ credit }: Rival, later: Credit, tip: number): boolean {
     const isMined = (of: string): boolean => this.#keys.get(of)?.isMined === true;
-    const isYoung = credit.block !== null && tip - credit.block.height + 1 < COINBASE_MATURITY;
-    return isMined(credit.id) && isYoung && !isSpent && !isMined(id) && amount.units > credit.amount.units;
+    if (credit.block === null || !isMined(credit.id) || isMined(later.id)) return false;
+    const [coin, other] = [credit, later].map(({ id }) => this.#list.coin(id));
+    if (coin?.locked && coin.blockHash === credit.block.hash && other && !other.locked) return true;
+    const isSpent = (coin?.spentTxid ?? null) !== null;
+    const isYoung = (later.block?.height ?? tip) - credit.block.height + 1 < COINBASE_MATURITY;
+    return isYoung && !isSpent && later.amount.units > credit.amount.units;
   }
 
   #noteKeys(transactions: ReadonlyMap<string, NodeTransaction>): void {

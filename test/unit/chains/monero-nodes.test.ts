@@ -363,6 +363,66 @@ describe('a block whose miner copied the one-time key of a payment into its coin
     expect(counted()).toEqual(right);
   });
 
+  it.each<[what: string, before: number, atOnce: boolean]>([
+    ['the blocks are read again an hour or more later', 1, false],
+    ['the blocks are read after an outage', 1, true],
+    ['the payment was seen in time and mined later', 70, false],
+  ])('is locked once it is mature, too: %s', async (_, before, atOnce) => {
+    const adapter = connected(1);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    const paid = pay(target.script, 7_000n);
+    const held = chain.pool.get(paid)!;
+    const mined = copy(paid, 1n);
+    if (!atOnce) await book.catchUp(adapter);
+    if (before > 1) chain.pool.clear();
+    chain.mine(before, Date.now());
+    if (before > 1) {
+      chain.submit(held);
+      chain.mine(1, Date.now());
+    }
+    if (!atOnce) await book.catchUp(adapter);
+    chain.mine(40, Date.now());
+    if (before === 1) chain.mine(30, Date.now());
+    await book.catchUp(adapter);
+    const right = [
+      [mined, true],
+      [paid, false],
+    ].toSorted();
+    expect(counted()).toEqual(right);
+    await adapter.close();
+    const after = connected(1);
+    chain.mine(1, Date.now());
+    await book.catchUp(after);
+    expect(counted()).toEqual(right);
+  });
+
+  it('stays the one that counts where it is spent, although its block and the payment are read in one step', async () => {
+    const adapter = connected(1);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    const paid = pay(target.script, 7_000n);
+    const held = chain.pool.get(paid)!;
+    const mined = copy(paid, 1n);
+    chain.pool.clear();
+    await book.catchUp(adapter);
+    await adapter.close();
+    const outpoint = [...book.credits.keys()][0]!;
+    book.spends.set(outpoint, { outpoint, txid: 'ab'.repeat(32), fee: 0n, block: null });
+    chain.submit(held);
+    chain.mine(1, Date.now());
+    const update = await connected(1).sync(book.checkpoint, signal());
+    const told = update!.credits.map(({ txid, locked = false }) => [txid, locked]).toSorted();
+    expect(told).toEqual(
+      [
+        [mined, false],
+        [paid, true],
+      ].toSorted(),
+    );
+  });
+
   it('stays the one that counts once it can be spent', async () => {
     const adapter = connected(1);
     const target = await adapter.deriveAddress(account, 0, 3);
