@@ -28,7 +28,7 @@ const OTHERS_MS = 2_000;
 /** Endpoints contradict each other, and nobody can tell which one is right. None is blamed, and no other one is asked instead. */
 export class Undecided extends ChainAlert {}
 
-/** `lateUntil`: until when it is asked after the others. */
+/** `lateUntil`: until when it is asked after the others; of several such the one that was put back last comes last. */
 type State<E> = {
   endpoint: E;
   operator: string;
@@ -261,7 +261,8 @@ export class Endpoints<E extends Endpoint> {
   /** Those that may be asked now; if none may, all of them, the longest waiting first. */
   #inOrder(): State<E>[] {
     const now = performance.now();
-    const all = this.#states.toSorted((a, b) => Number(a.lateUntil > now) - Number(b.lateUntil > now));
+    const lateness = ({ lateUntil }: State<E>): number => (lateUntil > now ? lateUntil : 0);
+    const all = this.#states.toSorted((a, b) => lateness(a) - lateness(b));
     const ready = all.filter(({ notBefore }) => notBefore <= now);
     return ready.length > 0 ? ready : this.#states.toSorted((a, b) => a.notBefore - b.notBefore);
   }

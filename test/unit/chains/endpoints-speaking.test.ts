@@ -1,10 +1,14 @@
-/** Which endpoints count as operators who speak. */
-import { expect, it } from 'vitest';
+/** Which endpoints count as operators who speak, and which one is asked first. */
+import { afterEach, expect, it, vi } from 'vitest';
 import { Endpoints } from '../../../daemon/chains/endpoints.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 
 const { signal } = new AbortController();
 const URLS = ['https://one.example/', 'https://node.one.example/', 'https://two.example/'];
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 function endpoints() {
   return new Endpoints(
@@ -32,4 +36,24 @@ it('counts an operator until an endpoint fails, and again once it answers', asyn
   const endpoint = await all.first(async (one) => one, signal);
   if (endpoint) all.caught(endpoint, 'it lies');
   expect(all.speaking).toBe(1);
+});
+
+it('asks the endpoint that was put back last after the others, so that none is asked for ever because the next was put back once', async () => {
+  const all = endpoints();
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+  const first = async () => (await all.first(async (one) => one, signal))!;
+  const order = async () => (await all.each(async ({ name }) => name, signal)).map((name) => name.split('.')[0]);
+  const putBack = async (atMs: number) => {
+    now.mockReturnValue(atMs);
+    all.askLater(await first());
+  };
+  await putBack(1_000);
+  expect(await order()).toEqual(['node', 'two', 'one']);
+  await putBack(2_000);
+  await putBack(3_000);
+  expect(await order()).toEqual(['one', 'node', 'two']);
+  await putBack(4_000);
+  expect(await order()).toEqual(['node', 'two', 'one']);
+  now.mockReturnValue(11 * 60_000);
+  expect(await order()).toEqual(['one', 'node', 'two']);
 });

@@ -210,6 +210,36 @@ describe('a node that has no whole view, for as long as it says so', () => {
     expect(told).toEqual([]);
   });
 
+  it('is not asked for longer because the other one had none once', async () => {
+    const adapter = connected(2);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+    const views = async (steps: number) => {
+      const found: string[] = [];
+      for (let step = 0; step < steps; step++) {
+        chain.mine(1, Date.now());
+        laterMs += LATER_MS;
+        const update = await adapter.sync(book.checkpoint, signal());
+        book.apply(update!);
+        found.push(update!.mempool);
+      }
+      return found;
+    };
+    nodes[0]!.change = naming(() => ++lists * 1_000);
+    expect((await views(4)).at(-1)).toBe('complete');
+    nodes[1]!.change = calledTooLarge;
+    await views(1);
+    // the first one hides nothing for a moment, and is asked first for that
+    nodes[0]!.change = () => undefined;
+    await views(2);
+    nodes[0]!.change = naming(() => ++lists * 1_000);
+    nodes[1]!.change = () => undefined;
+    expect((await views(6)).slice(-3)).toEqual(['complete', 'complete', 'complete']);
+  });
+
   it('is asked first, although another one has no whole view either', async () => {
     const adapter = connected(2);
     book.checkpoint = await adapter.begin(null, signal());
