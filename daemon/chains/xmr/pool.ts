@@ -25,6 +25,8 @@ export class Pool {
   readonly #known = new Map<string, { credits: readonly Credit[]; inputs: Inputs }>();
   /** Those that were named and not shown. They are asked for again where there is room, so that they keep no others waiting. */
   readonly #absent = new Set<string>();
+  /** The node that named them. Another one may show them. */
+  #node: MoneroNode | null = null;
 
   constructor(scanner: Scanner) {
     this.#scanner = scanner;
@@ -32,6 +34,8 @@ export class Pool {
 
   /** `hashes`: what the node tells its pool to be. */
   async look(node: MoneroNode, hashes: string[], signal: AbortSignal): Promise<PoolView> {
+    if (this.#node !== node) this.#absent.clear();
+    this.#node = node;
     const present = new Set(hashes);
     for (const known of [this.#known, this.#absent])
       for (const txid of known.keys()) if (!present.has(txid)) known.delete(txid);
