@@ -67,6 +67,8 @@ const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
 /** The interval at which other nodes are asked whether they have a whole view, while the asked one has none. */
 const GIVE_WAY_MS = 10_000;
+/** For so long a view at the head may be no whole one, as while a large pool is being read. */
+const PARTIAL_MS_MAX = 30_000;
 /** Fewer transactions leave a pool for no block between its list and the question for them. */
 const UNSHOWN_MAX = 100;
 /** No chain has more blocks, of two minutes each, before 2050. */
@@ -90,6 +92,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #searched: BlockStream;
   #comparedAtMs = performance.now();
   #gaveWayAtMs = performance.now();
+  /** The node whose views at the head are not whole, and since when. */
+  #partial: { node: MoneroNode; sinceMs: number } | null = null;
   /** The height of the last block that was read; a step through the past is below it. Null before the first step. */
   #readTo: number | null = null;
   /** The height of the lowest block that the blocks of the present step link to. */
@@ -189,7 +193,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     if (atHead) await this.#compare(node, tip, signal);
     const isTooLarge = atHead && hashes === null;
     const isCrowded = pool !== null && !pool.isWhole && pool.unshown > UNSHOWN_MAX;
-    if (atHead && (isTooLarge || isCrowded || node.isBehind)) await this.#giveWay(node, tip, signal);
+    const isStuck = atHead && this.#isStuck(node, pool?.isWhole === true && !node.isBehind);
+    if (atHead && (isTooLarge || isCrowded || node.isBehind || isStuck)) await this.#giveWay(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
@@ -342,9 +347,18 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     else if (ahead === 0) await this.#compareDeep(node, tip.height - FORK_BLOCKS_MAX, signal);
   }
 
+  /** Whether a node has had no whole view for too long, whatever the reason: it may name other transactions each time, or invent them. */
+  #isStuck(node: MoneroNode, isWhole: boolean): boolean {
+    const now = performance.now();
+    if (isWhole) this.#partial = null;
+    else if (this.#partial?.node !== node) this.#partial = { node, sinceMs: now };
+    return this.#partial !== null && now - this.#partial.sinceMs >= PARTIAL_MS_MAX;
+  }
+
   /**
    * Has the node of another operator asked first that has a whole view of the same chain, while this one has none: it is not synchronised,
-   * or tells of more unconfirmed transactions than are read, or than it shows. No payment would be taken for as long as it says so. An honest one may.
+   * or tells of more unconfirmed transactions than are read, or than it shows, or always of new ones. No payment would be taken for as long
+   * as it says so. An honest one may.
    */
   async #giveWay(node: MoneroNode, tip: BlockId, signal: AbortSignal): Promise<void> {
     if (this.endpoints.operators < 2 || performance.now() - this.#gaveWayAtMs < GIVE_WAY_MS) return;

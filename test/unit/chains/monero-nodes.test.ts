@@ -210,6 +210,51 @@ describe('a node that has no whole view, for as long as it says so', () => {
     expect(told).toEqual([]);
   });
 
+  it.each<[what: string, height: number | null]>([
+    ['that it shows as mined', 5],
+    ['that it invents', null],
+  ])('is passed over after half a minute in which it names other transactions each time %s', async (_, height) => {
+    const adapter = connected(2);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    pay(target.script, 5n);
+    const made = [...chain.pool.values()][0]!.read;
+    chain.mine(1, Date.now());
+    await book.catchUp(adapter);
+    const { transactions } = MoneroNode.prototype;
+    vi.spyOn(MoneroNode.prototype, 'transactions').mockImplementation(async function (
+      this: MoneroNode,
+      txids,
+      ...rest
+    ) {
+      const isLiar = nodes[0]!.url.endsWith(this.name);
+      const isInvented = (txid: string) => isLiar && txid.startsWith('eeee');
+      const real = txids.filter((txid) => !isInvented(txid));
+      const found = new Map(await transactions.call(this, real, ...rest));
+      for (const txid of txids.filter(isInvented)) {
+        const transaction = { ...made, id: txid, outputs: [], keyImages: [] };
+        found.set(txid, { transaction, height, doubleSpendSeen: false, kept: null });
+      }
+      return found;
+    });
+    nodes[0]!.change = naming(() => ++lists * 1_000);
+    chain.mine(1, Date.now());
+    pay(target.script, 7_000n);
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+    const views: string[] = [];
+    for (; laterMs < 6 * LATER_MS; laterMs += LATER_MS) {
+      const update = await adapter.sync(book.checkpoint, signal());
+      book.apply(update!);
+      views.push(update!.mempool);
+    }
+    expect(views).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'complete', 'complete']);
+    expect(book.paid(id).at(-1)).toEqual({ units: 7_000n, height: null });
+    expect(told).toEqual([]);
+  });
+
   it('is not asked for longer because the other one had none once', async () => {
     const adapter = connected(2);
     book.checkpoint = await adapter.begin(null, signal());
