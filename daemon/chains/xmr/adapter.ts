@@ -363,10 +363,14 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   async #giveWay(node: MoneroNode, tip: BlockId, signal: AbortSignal): Promise<void> {
     if (this.endpoints.operators < 2 || performance.now() - this.#gaveWayAtMs < GIVE_WAY_MS) return;
     this.#gaveWayAtMs = performance.now();
+    // this one's newest blocks may be of its own making
+    const height = Math.max(0, tip.height - FORK_BLOCKS_MAX);
+    const [deep] = await node.headers([height], signal);
     const isWhole = async (other: MoneroNode): Promise<boolean> => {
       await other.head(signal);
-      const [same] = await other.headers([tip.height], signal);
-      return same?.hash === tip.hash && !other.isBehind && (await other.pool(signal)) !== null;
+      const [same] = await other.headers([height], signal);
+      if (!same || same.hash !== deep?.hash || other.isBehind) return false;
+      return (await other.pool(signal)) !== null;
     };
     if (await this.endpoints.other(node, isWhole, signal)) this.endpoints.askLater(node);
   }

@@ -255,6 +255,28 @@ describe('a node that has no whole view, for as long as it says so', () => {
     expect(told).toEqual([]);
   });
 
+  it('is passed over although its newest block is of its own making', async () => {
+    const adapter = connected(2);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    const branch = new Chain('liar', new Map());
+    branch.forkFrom(chain, chain.tip.height);
+    branch.mine(1, Date.now());
+    nodes[0]!.chain = branch;
+    nodes[0]!.change = calledTooLarge;
+    book.apply((await adapter.sync(book.checkpoint, signal()))!);
+    chain.mine(2, Date.now());
+    pay(target.script, 7_000n);
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + LATER_MS);
+    for (let step = 0; step < 2; step++) book.apply((await adapter.sync(book.checkpoint, signal()))!);
+    expect(book.tip).toEqual({ height: chain.tip.height, hash: chain.tip.hash });
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    expect(adapter.servers()).toMatchObject([{ asked: false }, { asked: true }]);
+  });
+
   it('is not asked for longer because the other one had none once', async () => {
     const adapter = connected(2);
     book.checkpoint = await adapter.begin(null, signal());
