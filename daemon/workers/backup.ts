@@ -1,6 +1,11 @@
-/** Backups of the running service, on request or scheduled, one at a time in a thread. A folder keeps the newest. */
+/**
+ * Backups of the running service, on request or scheduled, one at a time in a thread. A folder keeps the newest.
+ *
+ * Invariant: one that was given up, because its hour is over, deletes nothing any more but its own files. So it may hang beside
+ * another one.
+ */
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { end, raise, raiseAs } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
@@ -21,6 +26,8 @@ import type { Timetable } from './timetable.ts';
 
 const BACKUP_MS_MAX = 3_600_000;
 const BUSY_RETRY_SECONDS = 30;
+/** Each holds one of the process's four threads for files, and a look at its folder may hold another one. */
+const HUNG_MAX = 2;
 /** How often a folder that could not be used is tried again. */
 const FOLDER_MS = 60_000;
 /** After this time a disk counts as one that does not answer. */
@@ -32,6 +39,9 @@ type Answer = {
   message?: string;
 };
 
+/** A backup that is being made into a folder. Its signal is aborted once it is given up. */
+type Run = { folder: string; stop: AbortController; signal: AbortSignal; ended: Promise<unknown> };
+
 export class Backups {
   readonly #app: App;
   readonly #dataDir: string;
@@ -42,7 +52,7 @@ export class Backups {
   #looking: Promise<void> | null = null;
   /** An alert of this start says that the folder cannot be used. */
   #told = false;
-  #running: { stop: AbortController; ended: Promise<unknown> } | null = null;
+  readonly #runs = new Set<Run>();
 
   constructor(app: App, dataDir: string, release: string) {
     this.#app = app;
@@ -94,27 +104,46 @@ export class Backups {
 
   /**
    * Makes a backup; a damaged database raises an alert. Throws `Rejected`: `backup.no_wallet`, `backup.exists`,
-   * `backup.folder`, `backup.unsound`, `backup.damaged`; and `Unavailable` while another backup is being made.
+   * `backup.folder`, `backup.unsound`, `backup.damaged`; and `Unavailable` while another backup is being made, or one to the same
+   * folder hangs.
    */
   make(file: string): Promise<BackupMade> {
-    return this.#alone((signal) => this.#make(file, signal));
+    return this.#alone(dirname(file), (signal) => this.#make(file, signal));
+  }
+
+  /** Whether a backup is being made, or hangs. */
+  get isBusy(): boolean {
+    return this.#runs.size > 0;
   }
 
   /**
-   * Waits for the work at most an hour, or until `stopping` aborts. Work that hangs on a disk ends later: no other backup begins
-   * before that.
+   * Waits for the work at most an hour, or until `stopping` aborts. Work that hangs on a disk ends later: no other backup to its folder
+   * begins before that.
    */
-  async #alone<T>(work: (signal: AbortSignal) => Promise<T>, stopping?: AbortSignal): Promise<T> {
-    if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
+  async #alone<T>(folder: string, work: (signal: AbortSignal) => Promise<T>, stopping?: AbortSignal): Promise<T> {
+    this.#needFree(folder);
     const stop = new AbortController();
     const parent = stopping ? AbortSignal.any([stop.signal, stopping]) : stop.signal;
     return within(BACKUP_MS_MAX, 'The backup', parent, (signal) => {
-      const working = work(signal).finally(() => {
-        this.#running = null;
-      });
-      this.#running = { stop, ended: working.catch(() => undefined) };
+      const run: Run = { folder: resolve(folder), stop, signal, ended: Promise.resolve() };
+      this.#runs.add(run);
+      const working = work(signal).finally(() => this.#runs.delete(run));
+      run.ended = working.catch(() => undefined);
       return unlessAborted(working, signal);
     });
+  }
+
+  /** Throws `Unavailable` while another backup is being made, one to the folder hangs, or too many hang. */
+  #needFree(folder: string): void {
+    const runs = [...this.#runs];
+    if (runs.some(({ signal }) => !signal.aborted)) {
+      throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
+    }
+    const here = runs.find((run) => run.folder === resolve(folder));
+    const hung = here ?? (runs.length < HUNG_MAX ? undefined : runs[0]);
+    if (!hung) return;
+    const text = `A backup to ${hung.folder} hangs, because a disk does not answer. A restart of the service ends it`;
+    throw new Unavailable(text, BUSY_RETRY_SECONDS);
   }
 
   async #make(file: string, signal: AbortSignal): Promise<BackupMade> {
@@ -131,7 +160,9 @@ export class Backups {
 
   async #copyAndPack(file: string, signal: AbortSignal): Promise<BackupMade> {
     await needBackupKey({ dataDir: this.#dataDir, file });
-    const work = await withRoom(this.#dataDir, () => openWork(this.#dataDir));
+    // whatever took longer than the hour must not sweep another backup's folder away
+    signal.throwIfAborted();
+    const work = await withRoom(this.#dataDir, () => openWork(this.#dataDir, signal));
     try {
       // in steps on this connection: a thread's long read would keep the log from being folded
       await withRoom(this.#dataDir, () => this.#app.store.copyTo(join(work, DATABASE), signal));
@@ -147,8 +178,10 @@ export class Backups {
   /** Makes a scheduled backup, and then deletes the oldest ones. Throws after it has raised an alert, unless `stopping` aborted. */
   async scheduled(folder: string, stopping?: AbortSignal): Promise<void> {
     try {
+      // before the look, which would hold another thread for files
+      this.#needFree(folder);
       await this.#look(folder);
-      const odd = await this.#alone((signal) => this.#makeIn(folder, signal), stopping);
+      const odd = await this.#alone(folder, (signal) => this.#makeIn(folder, signal), stopping);
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {
@@ -161,7 +194,7 @@ export class Backups {
 
   async #makeIn(folder: string, signal: AbortSignal): Promise<Oddities> {
     const now = this.#app.now();
-    await sweepPartials(folder);
+    await sweepPartials(folder, signal);
     const { file, manifest } = await this.#make(await freeName(folder, now), signal);
     const { keep } = this.#app.config.backup;
     const until = quarantineOf(this.#app.store)?.since ?? null;
@@ -175,11 +208,13 @@ export class Backups {
 
   async stop(): Promise<void> {
     this.#drills.stop();
-    this.#running?.stop.abort(new Unavailable('The service is stopping', BUSY_RETRY_SECONDS));
-    await this.#running?.ended;
+    const runs = [...this.#runs];
+    for (const run of runs) run.stop.abort(new Unavailable('The service is stopping', BUSY_RETRY_SECONDS));
+    await Promise.all(runs.map(({ ended }) => ended));
   }
 
   async #pack(job: BackupJob, signal: AbortSignal): Promise<BackupMade> {
+    signal.throwIfAborted();
     const worker = new Worker(entryFile('backup-thread'), { workerData: job });
     const abort = (): void => void worker.terminate();
     signal.addEventListener('abort', abort);

@@ -75,9 +75,12 @@ export async function freeName(folder: string, now: number): Promise<string> {
   throw new Rejected('backup.exists', `Too many backups of ${stamp} lie in ${folder}`);
 }
 
-/** Deletes the remains of interrupted backups. No backup may be running. */
-export async function sweepPartials(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (PARTIAL.test(name)) await rm(join(folder, name), { force: true });
+/** Deletes the remains of interrupted backups. No backup may be running. Throws when `signal` is aborted. */
+export async function sweepPartials(folder: string, signal: AbortSignal): Promise<void> {
+  for (const name of (await readdir(folder)).filter((each) => PARTIAL.test(each))) {
+    signal.throwIfAborted();
+    await rm(join(folder, name), { force: true });
+  }
 }
 
 /** Files in the folder with problems: backups from the future, and files called backups that do not open. */

@@ -10,10 +10,11 @@ export const RESTORE_WORK = 'work-of-restore-';
 const IN_DATA_DIR = new RegExp(`^(?:${BACKUP_WORK}|${RESTORE_WORK})[A-Za-z0-9]{6}$`);
 const IN_TEMPORARY = new RegExp(`^${SCRATCH_PREFIX}[A-Za-z0-9]{6}$`);
 
-async function sweep(folder: string, isLeftover: RegExp): Promise<void> {
+async function sweep(folder: string, isLeftover: RegExp, signal?: AbortSignal): Promise<void> {
   for (const name of (await readdir(folder)).filter((each) => isLeftover.test(each))) {
     const path = join(folder, name);
     const found = await lstat(path).catch(() => null);
+    signal?.throwIfAborted();
     // another user could put links into a folder of his while root deletes it
     if (!found?.isDirectory() || found.uid !== (process.geteuid?.() ?? found.uid)) continue;
     // one that is in use on some systems is left
@@ -21,8 +22,9 @@ async function sweep(folder: string, isLeftover: RegExp): Promise<void> {
   }
 }
 
-/** In a data directory. No such work may be running there. */
-export const sweepDataDir = (dataDir: string): Promise<void> => sweep(dataDir, IN_DATA_DIR);
+/** In a data directory. No such work may be running there. Throws when `signal` is aborted. */
+export const sweepDataDir = (dataDir: string, signal?: AbortSignal): Promise<void> =>
+  sweep(dataDir, IN_DATA_DIR, signal);
 
 /** In the system's temporary folder. */
 export const sweepTemporary = (): Promise<void> => sweep(tmpdir(), IN_TEMPORARY).catch(() => undefined);

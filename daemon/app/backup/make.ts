@@ -99,9 +99,9 @@ export async function needBackupKey({ dataDir, file }: Pick<BackupJob, 'dataDir'
   return key;
 }
 
-/** A working folder in the data directory. No backup may be running. */
-export async function openWork(dataDir: string): Promise<string> {
-  await sweepDataDir(dataDir);
+/** A working folder in the data directory. No backup may be running, but one that was given up. Throws when `signal` is aborted. */
+export async function openWork(dataDir: string, signal?: AbortSignal): Promise<string> {
+  await sweepDataDir(dataDir, signal);
   return mkdtemp(join(dataDir, BACKUP_WORK));
 }
 

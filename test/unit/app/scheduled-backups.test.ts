@@ -316,7 +316,7 @@ describe('the folder of the scheduled backups', () => {
     vi.advanceTimersByTime(3_600_000);
   }
 
-  it('on a disk that hangs after the first look ends its backup after an hour, with an alert, and no second one begins', async () => {
+  it('on a disk that hangs after the first look ends its backup after an hour, with an alert, and blocks that folder alone', async () => {
     const silent = pipe(join(folder, 'countinghouse-20260101-000000.backup'));
     vi.useFakeTimers({ toFake: ['setTimeout'], shouldAdvanceTime: true });
     try {
@@ -324,14 +324,18 @@ describe('the folder of the scheduled backups', () => {
       await afterAnHour('the older ones are read', () => names().length === 2);
       await slot;
       expect(alerts()).toEqual(['backup.failed']);
-      await expect(backups.make(join(root, 'by hand'))).rejects.toThrow('Another backup is being made');
+      const hangs = `A backup to ${folder} hangs`;
+      await expect(backups.scheduled(folder)).rejects.toThrow(hangs);
+      await expect(backups.make(join(folder, 'by hand'))).rejects.toThrow(hangs);
+      expect((await backups.make(join(root, 'meanwhile'))).bytes).toBeGreaterThan(0);
+      expect(backups.isBusy).toBe(true);
     } finally {
       const writer = await open(silent, 'w');
       rmSync(silent);
       await writer.close();
       vi.useRealTimers();
     }
-    await until('the disk answers', () => backups.make(join(root, 'by hand')).catch(() => null));
+    await until('the disk answers', async () => !backups.isBusy);
     await backups.scheduled(folder);
     expect(alerts()).toEqual([]);
   });
@@ -340,15 +344,16 @@ describe('the folder of the scheduled backups', () => {
     const silent = pipe(join(root, CONFIG));
     vi.useFakeTimers({ toFake: ['setTimeout'], shouldAdvanceTime: true });
     try {
-      const made = expect(backups.make(join(root, 'by hand'))).rejects.toBeInstanceOf(Unavailable);
       const hangs = () => readdirSync(root).some((name) => existsSync(join(root, name, 'vault', 'wallet.json')));
+      const made = expect(backups.make(join(root, 'by hand'))).rejects.toBeInstanceOf(Unavailable);
       await afterAnHour('the vault is copied', hangs);
       await made;
-      await expect(backups.make(join(root, 'by hand'))).rejects.toThrow('Another backup is being made');
+      await expect(backups.make(join(root, 'by hand'))).rejects.toThrow(`A backup to ${root} hangs`);
     } finally {
       await (await open(silent, 'w')).close();
       vi.useRealTimers();
     }
+    await until('the disk answers', async () => !backups.isBusy);
   });
 
   it('on a disk that hangs keeps no timetable from stopping, which is no failure', async () => {
