@@ -83,6 +83,10 @@ it('the image is built from named files alone, without settings, data or backups
   expect(lines).toEqual(expect.arrayContaining(['**/.env*', '**/*.toml', '**/node_modules']));
 });
 
+it('compose.yaml gives the service an init: the first process of a container cannot end itself by a signal', () => {
+  expect(COMPOSE).toMatch(/^ {2}countinghouse:\n(?: {4}.*\n)*? {4}init: true\n/m);
+});
+
 it('compose.yaml publishes ports by IPv4 alone, whose visitors keep their own addresses', () => {
   const [, ports] = /^ +ports: (\[.*\])$/m.exec(COMPOSE)!;
   expect(JSON.parse(ports!)).toEqual(['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp']);
