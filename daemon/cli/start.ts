@@ -82,11 +82,14 @@ async function stopInTime(session: Session, daemon: Daemon): Promise<never> {
 
 const waitsForFiles = (): boolean => process.getActiveResourcesInfo().some((what) => what.startsWith('FSReq'));
 
-/** `process.exit` waits for each call to a disk, also for one that never answers. A signal does not. */
+/**
+ * `process.exit` waits for each call to a disk, also for one that never answers. A signal does not, except in a process of number 1: a
+ * container needs an init. Supervisors take SIGTERM for a success and SIGKILL for a failure.
+ */
 function end(code: number, isStuck = waitsForFiles()): never {
   if (isStuck) {
     for (const signal of SIGNALS) process.removeAllListeners(signal);
-    process.kill(process.pid, 'SIGTERM');
+    process.kill(process.pid, code === 0 ? 'SIGTERM' : 'SIGKILL');
   }
   return process.exit(code);
 }
