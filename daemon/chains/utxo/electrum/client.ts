@@ -314,22 +314,28 @@ export class LightClient {
     const { news } = script;
     const asked = [server];
     const others = this.set.others(server);
+    let open = 0;
     for (const other of others) {
       if (other.tip?.hash !== tip.hash) continue;
       asked.push(other);
       try {
         if (!other.statuses.has(script.hash)) await other.subscribe(script.hash);
         const outcome = await this.reader.take(other, script, tip);
-        other.unread.end(script.hash);
-        this.#refusals.given(script, news);
-        this.#countRefused(server, reason);
-        return outcome;
+        if (outcome !== 'open') {
+          other.unread.end(script.hash);
+          this.#refusals.given(script, news);
+          // a history that takes many looks counts once
+          if (outcome === 'whole') this.#countRefused(server, reason);
+          return outcome;
+        }
       } catch (error) {
         if (!isOfServer(error)) throw error;
-        // it may answer when it is less busy, but not for ever
-        if (isPassing(error) && !other.unread.isLong(script.hash)) return 'open';
+        if (!isPassing(error)) continue;
       }
+      // it may give it when it is less busy or announces no other status meanwhile, but it is not waited for for ever
+      if (!other.unread.isLong(script.hash)) open++;
     }
+    if (open > 0) return 'open';
     if (this.#refusals.left(script, { news, tip, asked, isBehind: asked.length <= others.length })) {
       this.#options.listener.leftOut(
         script.id,
