@@ -9,6 +9,7 @@ import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/scripts.ts';
+import { MS_PER_HOUR } from '../../daemon/domain/time.ts';
 import { type Answer, StubServer } from '../nodes/stub-server.ts';
 import { undoAll } from '../support/undo.ts';
 import { branch, hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
@@ -67,7 +68,7 @@ async function pair(isAlone = false) {
     await until(isThere, 'both to watch');
   }
   expect(adapter.health().source).toBe(first.url);
-  return { first, second, adapter, alerts, look, view };
+  return { first, second, adapter, alerts, list, look, view };
 }
 
 describe('an address whose history cannot be read at the server that is asked', () => {
@@ -137,6 +138,49 @@ describe('an address whose history cannot be read at the server that is asked', 
     expect(adapter.health().source).toBe(first.url);
     expect(adapter.servers()).toMatchObject([{ state: 'ready' }, { state: 'ready' }]);
     expect(alerts).toEqual([expect.stringContaining('refuse its history')]);
+  });
+
+  it('is waited for a minute again once another one has given it', async () => {
+    const { first, second, adapter, view } = await pair();
+    const answers = [isBusy(), refuses];
+    first.answer = (method, params) => {
+      const answer = method === HISTORY ? (answers.shift() ?? isBusy()) : () => undefined;
+      return answer(method, params);
+    };
+    const raw = writeTransaction({
+      inputs: [{ txid: '1'.repeat(64), vout: 0 }],
+      outputs: [{ units: 70_000n, script }],
+    });
+    const history = [{ tx_hash: hashOf(raw), height: 0, fee: 1 }];
+    second.answer = (method) => (method === 'blockchain.transaction.get' ? raw.toString('hex') : undefined);
+    second.pay(scriptHash, history);
+    first.pay(scriptHash, history);
+    await sleep(100);
+    await until(async () => (await view()) === 'complete' && answers.length === 0, 'a complete view');
+    first.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    await sleep(100);
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + MS_PER_HOUR);
+    for (let looks = 0; looks < 3; looks++) expect(await view()).not.toBe('complete');
+    expect(adapter.health().source).toBe(first.url);
+  });
+
+  it('is waited for a minute again once it was not watched', async () => {
+    const { first, second, adapter, list, view } = await pair();
+    first.answer = refuses;
+    second.answer = isBusy();
+    second.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    await sleep(100);
+    first.pay(scriptHash, [{ tx_hash: 'ab'.repeat(32), height: 5 }]);
+    await sleep(100);
+    expect((await views(view, 90_000)).at(-1)).toBe('complete');
+    const active = vi.spyOn(list, 'active').mockReturnValue([]);
+    const stamp = vi.spyOn(list, 'stamp').mockReturnValue('none');
+    expect(await view()).toBe('complete');
+    await until(async () => adapter.servers().every(({ watched }) => watched === 0), 'none to be watched');
+    active.mockRestore();
+    stamp.mockRestore();
+    expect(await view()).not.toBe('complete');
   });
 
   it('leaves the only one connected', async () => {

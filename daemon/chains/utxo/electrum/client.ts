@@ -276,7 +276,7 @@ export class LightClient {
         const outcome = await this.reader.take(server, script, tip);
         if (outcome !== 'whole') open++;
         if (outcome === 'open') this.#noteUnread(server, script);
-        else server.unread.end(script.hash);
+        else this.#endUnread(script);
         this.#refusals.delete(script);
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
@@ -322,7 +322,7 @@ export class LightClient {
         if (!other.statuses.has(script.hash)) await other.subscribe(script.hash);
         const outcome = await this.reader.take(other, script, tip);
         if (outcome !== 'open') {
-          other.unread.end(script.hash);
+          this.#endUnread(script);
           this.#refusals.given(script, news);
           // a history that takes many looks counts once
           if (outcome === 'whole') this.#countRefused(server, reason);
@@ -330,7 +330,10 @@ export class LightClient {
         }
       } catch (error) {
         if (!isOfServer(error)) throw error;
-        if (!isPassing(error)) continue;
+        if (!isPassing(error)) {
+          other.unread.end(script.hash);
+          continue;
+        }
       }
       // it may give it when it is less busy or announces no other status meanwhile, but it is not waited for for ever
       if (!other.unread.isLong(script.hash)) open++;
@@ -342,9 +345,15 @@ export class LightClient {
         `${server.name} and every other server connected refuse its history: ${reason}`,
       );
     }
+    server.unread.end(script.hash);
     script.status = server.statuses.get(script.hash);
     this.scripts.dirty.delete(script);
     return 'whole';
+  }
+
+  /** A server has given its history. */
+  #endUnread({ hash }: Script): void {
+    for (const server of this.set.servers) server.unread.end(hash);
   }
 
   /** Disconnects a server that keeps refusing what others give. */
@@ -381,7 +390,10 @@ export class LightClient {
     const wasOverflown = this.scripts.overflown;
     const gone = await this.scripts.refresh();
     this.watching.end(gone);
-    for (const script of gone) this.#early.delete(script);
+    for (const script of gone) {
+      this.#early.delete(script);
+      for (const server of this.set.servers) server.endDoubts(script.hash);
+    }
     if (this.scripts.overflown === wasOverflown) return;
     const { size } = this.scripts;
     this.#options.listener.log(

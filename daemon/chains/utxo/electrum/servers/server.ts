@@ -136,6 +136,7 @@ export class Server {
       this.#connection = connection;
       this.#connecting = null;
       this.doubts.clear();
+      this.unread.clear();
       this.retries.ready();
       this.error = null;
       this.#options.events.onReady(this);
@@ -155,6 +156,11 @@ export class Server {
     connection?.close();
     this.#forget();
     if (reason !== null) this.#failed(new ConnectionLost(reason));
+  }
+
+  /** Ends all doubts about a script that is not watched any more. */
+  endDoubts(scriptHash: string): void {
+    for (const doubts of [this.#between, this.doubts, this.unread]) doubts.end(scriptHash);
   }
 
   /** Drops the server for misbehaviour, and returns the error to throw. */
