@@ -183,13 +183,52 @@ describe('an address whose history cannot be read at the server that is asked', 
     expect(await view()).not.toBe('complete');
   });
 
-  it('leaves the only one connected', async () => {
-    const { first, adapter, view } = await pair(true);
+  it.each<[why: string, answerOf: (server: StubServer) => Answer]>([
+    ['are busy each time', isBusy],
+    ['announce another status with each answer', flips],
+  ])('is left out where all %s, and has the asked one changed once', async (_, answerOf) => {
+    const { first, second, adapter, alerts, view } = await pair();
+    for (const server of [first, second]) {
+      server.answer = answerOf(server);
+      server.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    }
+    const sources = new Set<string>();
+    const told = await views(async () => {
+      const mempool = await view();
+      sources.add(`${adapter.health().source}`);
+      return mempool;
+    }, 300_000);
+    expect(told.slice(0, 6)).not.toContain('complete');
+    expect(told.slice(-30).filter((mempool) => mempool === 'complete').length).toBeGreaterThan(20);
+    expect([...sources]).toEqual([first.url, second.url]);
+    expect(adapter.health().source).toBe(second.url);
+    expect(alerts).toEqual([expect.stringContaining('give no history of it')]);
+  });
+
+  it('is not left out by servers that are busy for other addresses, too', async () => {
+    const { first, second, alerts, list, view } = await pair();
+    list.watch({ address: '', script: addressOfKey(childPublicKey(testAccount, 0, 1), 'BTC', 'regtest').script });
+    await until(async () => (await view()) === 'complete', 'both to be watched');
+    for (const server of [first, second]) {
+      const answer = isBusy();
+      server.answer = (method, params) => answer(method, method === HISTORY ? [scriptHash] : params);
+      server.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    }
+    await sleep(100);
+    expect(await views(view, 200_000)).not.toContain('complete');
+    expect(alerts).toEqual([]);
+  });
+
+  it('is left out by the only one, which stays connected', async () => {
+    const { first, adapter, alerts, view } = await pair(true);
     first.answer = isBusy();
     first.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
-    expect(await views(view, 90_000)).not.toContain('complete');
+    const told = await views(view, 90_000);
+    expect(told.slice(0, 6)).not.toContain('complete');
+    expect(told.at(-1)).toBe('complete');
     expect(adapter.health().source).toBe(first.url);
     expect(first.connections).toBe(1);
+    expect(alerts).toEqual([expect.stringContaining('give no history of it')]);
   });
 });
 

@@ -25,7 +25,7 @@ import { Watching } from './histories/watching.ts';
 import type { Listener } from './listener.ts';
 import type { Timeouts } from './servers/connection.ts';
 import type { Endpoint } from './servers/endpoint.ts';
-import { Between, ConnectionLost, isOfServer, isPassing, ServerRefusal } from './servers/faults.ts';
+import { Between, ConnectionLost, isCostly, isOfServer, isPassing, ServerRefusal } from './servers/faults.ts';
 import type { Pins } from './servers/pins.ts';
 import type { Server, Tip } from './servers/server.ts';
 import { ServerSet } from './servers/server-set.ts';
@@ -64,6 +64,16 @@ const BETWEEN_MS = 1_000;
 const HEADERS_MS_MAX = 2_000;
 /** Histories that a server may refuse and others give, before another server is asked instead of it. */
 const REFUSED_ALONE_MAX = 20;
+
+/** Why a history could not be read. `fault`: the server's, if that is told of it. */
+type Unread = { reason: string; fault: string | null };
+const UNREADABLE: Unread = {
+  reason: 'what they announce of it does not hold',
+  fault: 'it gave no history of an address that could be read',
+};
+
+/** Why the asked server's history of a script is looked for elsewhere. */
+type Lack = { reason: string; isRefused: boolean };
 
 /** `unsettled`: a server has not decided yet, so an immediate second look would find nothing new. */
 type View = { complete: boolean; unsettled: boolean; found: MatchResult };
@@ -157,7 +167,6 @@ export class LightClient {
         onGone: () => listener.wake(),
         onDropped: (server, reason) => listener.alert(server.name, reason),
         onPrimary: (server) => {
-          server?.unread.clear();
           if (server) this.scripts.compare(server);
           listener.wake();
         },
@@ -273,20 +282,23 @@ export class LightClient {
         return;
       }
       try {
-        const outcome = await this.reader.take(server, script, tip);
-        if (outcome !== 'whole') open++;
-        if (outcome === 'open') this.#noteUnread(server, script);
-        else this.#endUnread(script);
-        this.#refusals.delete(script);
+        let outcome = await this.reader.take(server, script, tip);
         if (script.top > tip.height) this.#early.add(script);
+        if (outcome === 'open') outcome = await this.#unread(server, script, tip, UNREADABLE);
+        else {
+          this.#endUnread(script);
+          this.#refusals.delete(script);
+        }
+        if (outcome !== 'whole') open++;
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
         // asked again when the server is less busy
         if (error instanceof Between) script.askAgainAtMs = performance.now() + BETWEEN_MS * (1 + Math.random());
-        if (isPassing(error)) {
-          open++;
-          this.#noteUnread(server, script);
-        } else if ((await this.#refused(server, script, tip, error.message)) !== 'whole') open++;
+        const { message } = error;
+        const outcome = isPassing(error)
+          ? await this.#unread(server, script, tip, { reason: message, fault: null })
+          : await this.#askOthers(server, script, tip, { reason: message, isRefused: true });
+        if (outcome !== 'whole') open++;
       }
     };
     await spread([server], dirty, 'news', (_, script) => take(script), performance.now() + READ_STEP_MS);
@@ -294,10 +306,34 @@ export class LightClient {
     return this.scripts.dirty.size === 0 ? 'whole' : 'more';
   }
 
-  /** Another server is asked where this one gives no history to read for long, whatever it says: no view would be complete. */
-  #noteUnread(server: Server, script: Script): void {
-    if (server.unread.isLong(script.hash))
-      this.set.giveWay(server, 'it gave no history of an address that could be read');
+  /**
+   * Handles a history that the server does not give to be read now. After a minute of this another server is asked for everything, or
+   * the script is left out where none gives it: no view would be complete. `fault`: null where a server may be honest.
+   */
+  async #unread(server: Server, script: Script, tip: Tip, { reason, fault }: Unread): Promise<Outcome> {
+    const isLong = server.unread.isLong(script.hash);
+    if (!this.#refusals.isLeftOut(script)) {
+      if (!isLong) return 'open';
+      const mayGive = (other: Server): boolean => !other.unread.wasLong(script.hash);
+      if (this.set.giveWay(server, mayGive, fault)) return 'open';
+      if (!(await this.#givesOthers(server, script))) return 'open';
+    }
+    return this.#askOthers(server, script, tip, { reason, isRefused: false });
+  }
+
+  /** Whether a server gives the history of some other script. If not, it is too busy for all, and none is left out for that. */
+  async #givesOthers(server: Server, script: Script): Promise<boolean> {
+    for (const { hash } of this.scripts.all()) {
+      if (server.unread.has(hash) || !server.statuses.has(hash)) continue;
+      try {
+        await server.history(hash);
+        return true;
+      } catch (error) {
+        if (!(error instanceof ServerRefusal)) throw error;
+        return !isCostly(error);
+      }
+    }
+    return this.scripts.size === 1 && this.scripts.get(script.hash) === script;
   }
 
   /** The connected servers that are at a tip. */
@@ -306,11 +342,12 @@ export class LightClient {
   }
 
   /**
-   * Handles a refused history: another server may give it. If all refuse, the script is left out and the operator is
-   * told, so that a payer of ten thousand transactions to one address cannot stop a shop. No server is dropped for a
+   * Handles a history that a server refuses, or does not give for long: another server may give it. If none does, the
+   * script is left out and the operator is told, so that a payer of ten thousand transactions to one address cannot stop a shop. No server is dropped for a
    * refusal.
    */
-  async #refused(server: Server, script: Script, tip: Tip, reason: string): Promise<Outcome> {
+  async #askOthers(server: Server, script: Script, tip: Tip, { reason, isRefused }: Lack): Promise<Outcome> {
+    const isLeftOut = this.#refusals.isLeftOut(script);
     const { news } = script;
     const asked = [server];
     const others = this.set.others(server);
@@ -325,7 +362,7 @@ export class LightClient {
           this.#endUnread(script);
           this.#refusals.given(script, news);
           // a history that takes many looks counts once
-          if (outcome === 'whole') this.#countRefused(server, reason);
+          if (outcome === 'whole' && isRefused) this.#countRefused(server, reason);
           return outcome;
         }
       } catch (error) {
@@ -336,16 +373,16 @@ export class LightClient {
         }
       }
       // it may give it when it is less busy or announces no other status meanwhile, but it is not waited for for ever
-      if (!other.unread.isLong(script.hash)) open++;
+      if (!other.unread.isLong(script.hash) && !isLeftOut) open++;
     }
     if (open > 0) return 'open';
     if (this.#refusals.left(script, { news, tip, asked, isBehind: asked.length <= others.length })) {
       this.#options.listener.leftOut(
         script.id,
-        `${server.name} and every other server connected refuse its history: ${reason}`,
+        `${server.name} and every other server connected ${isRefused ? 'refuse its history' : 'give no history of it'}: ${reason}`,
       );
     }
-    server.unread.end(script.hash);
+    if (isRefused) server.unread.end(script.hash);
     script.status = server.statuses.get(script.hash);
     this.scripts.dirty.delete(script);
     return 'whole';

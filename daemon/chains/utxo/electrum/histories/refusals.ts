@@ -1,5 +1,5 @@
 /**
- * The scripts whose history the asked server refuses, and when they are asked for again: every minute, because a server's
+ * The scripts whose history the asked server refuses or does not give for long, and when they are asked for again: every minute, because a server's
  * limit may be temporary; and at once when something is different from the last time: the tip, a server that has reached
  * it, or an announcement.
  */
@@ -68,6 +68,12 @@ export class Refusals {
         this.#scripts.touch(script);
       }
     }
+  }
+
+  /** Whether the operator was told that no server gives it, and none has since. */
+  isLeftOut(script: Script): boolean {
+    const refusal = this.#byScript.get(script);
+    return refusal?.told === true && !refusal.given;
   }
 
   /** A server was connected. It may have another limit than before. */

@@ -5,7 +5,7 @@ const SCRIPTS_MAX = 20_000;
 
 export class Doubts {
   readonly #forMs: number;
-  readonly #sinceMs = new Map<string, number>();
+  readonly #noted = new Map<string, { sinceMs: number; lastMs: number }>();
 
   constructor(forMs: number) {
     this.#forMs = forMs;
@@ -14,16 +14,26 @@ export class Doubts {
   /** Notes that a script is in doubt. Whether one is for longer than it may be, or too many are. */
   isLong(scriptHash: string): boolean {
     const now = performance.now();
-    const sinceMs = this.#sinceMs.get(scriptHash) ?? now;
-    this.#sinceMs.set(scriptHash, sinceMs);
-    return now - sinceMs >= this.#forMs || this.#sinceMs.size > SCRIPTS_MAX;
+    const sinceMs = this.#noted.get(scriptHash)?.sinceMs ?? now;
+    this.#noted.set(scriptHash, { sinceMs, lastMs: now });
+    return now - sinceMs >= this.#forMs || this.#noted.size > SCRIPTS_MAX;
+  }
+
+  /** Whether a script had been in doubt for longer than it may be when that was noted last. */
+  wasLong(scriptHash: string): boolean {
+    const noted = this.#noted.get(scriptHash);
+    return noted !== undefined && noted.lastMs - noted.sinceMs >= this.#forMs;
+  }
+
+  has(scriptHash: string): boolean {
+    return this.#noted.has(scriptHash);
   }
 
   end(scriptHash: string): void {
-    this.#sinceMs.delete(scriptHash);
+    this.#noted.delete(scriptHash);
   }
 
   clear(): void {
-    this.#sinceMs.clear();
+    this.#noted.clear();
   }
 }

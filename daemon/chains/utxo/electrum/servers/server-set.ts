@@ -153,19 +153,20 @@ export class ServerSet {
   }
 
   /**
-   * Makes another server the primary because of this one's fault: the one that watches most of those at the tip, one of another operator
-   * first. Where there is none, the present one stays.
+   * Makes another server that may give more the primary: the one that watches most of those at the tip, one of another operator first.
+   * False where there is none: the present one stays. `fault`: what the present one did, if that counts against it.
    */
-  giveWay(present: Server, reason: string): void {
-    if (present !== this.#primary) return;
-    const able = this.others(present).filter((server) => this.#options.behind(server) === 0);
+  giveWay(present: Server, mayGive: (server: Server) => boolean, fault: string | null): boolean {
+    if (present !== this.#primary) return true;
+    const able = this.others(present).filter((server) => this.#options.behind(server) === 0 && mayGive(server));
     const isOther = ({ operator }: Server): boolean => operator !== present.operator;
     const order = (a: Server, b: Server): number =>
       Number(isOther(b)) - Number(isOther(a)) || b.statuses.size - a.statuses.size;
     const [next] = able.sort(order);
-    if (!next) return;
-    present.passedOver(reason);
+    if (!next) return false;
+    if (fault !== null) present.passedOver(fault);
     this.#set(next);
+    return true;
   }
 
   #set(next: Server | null): void {
