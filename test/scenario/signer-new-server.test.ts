@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { EXIT } from '../../daemon/cli/io.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
 import { readPass } from '../../daemon/wallet/backup-pass.ts';
@@ -106,10 +107,17 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       expect((await call('restore.status', {})).quarantined).toBe(true);
     });
 
+    /** The program that signs looks at the same time: of two looks one may find addresses held back. */
+    const audited = () =>
+      until('a look is over', async () => {
+        const look = await home.run('signer', 'audit');
+        return look.code !== EXIT.failed && look;
+      });
+
     it('is joined in the place of the old one, and signed for once the operator has looked', async () => {
       await home.join(call);
       await home.connect();
-      expect((await home.run('signer', 'audit')).code).toBe(4);
+      expect((await audited()).code).toBe(EXIT.foreign);
       await home.done('signer', 'resume');
       expect(JSON.parse(await home.done('--json', 'signer', 'audit'))).toMatchObject({ found: [] });
       await isOpen(call);
@@ -125,7 +133,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       await node.pay([{ address: await invoice(), units: COIN }]);
       await node.mine(12);
       await until('the payment can be spent', async () => (await balance()) === before + 1);
-      expect((await home.run('signer', 'audit')).code).toBe(0);
+      expect((await audited()).code).toBe(0);
     });
   },
 );
