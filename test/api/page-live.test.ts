@@ -270,7 +270,10 @@ describe('the sandbox controls', () => {
     await press(slug, 'replace');
     const { view } = await reaches(slug, 'withheld');
     expect(view).toContain('The network has undone the payment, so this invoice is not paid.');
-    await service.call('POST', '/sandbox/pay', { invoice_id: slug, amount: paid.view!.match(/[\d.]+(?= LTC)/)![0] });
+    await service.call('POST', '/sandbox/pay', {
+      invoice_id: slug,
+      amount: paid.view!.match(/[\d.]+(?=\u00a0LTC)/)![0],
+    });
     await reaches(slug, 'detected');
     expect((await mine('paid')).status).toBe('paid');
   });
