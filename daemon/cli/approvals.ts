@@ -33,7 +33,10 @@ export const withApproval = (command: Command): Command =>
     'refuse if it may cost more in fees, in their coin; needed where a script names a payment whose fees are above 5 % or are of a collection',
   );
 
-/** A script sees no warning: one that named its payment approves no fee that is one, nor that of a collection, which nothing else limits. */
+/**
+ * A script reads no warnings. Where it names its payment, a fee that a person would be warned of needs `--fee-max`, and so do the fees of a
+ * collection, which nothing else limits.
+ */
 function needFee(session: Session, { feeMax }: ApprovalOptions, view: ReviewView, asked: OperatorRequest): void {
   const most = view.collect?.total ?? view.feeMax;
   const cost = `it may cost ${most.text} ${most.asset} in fees`;

@@ -24,7 +24,7 @@ import { timesOfBackups } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { STAMP_SETTING } from './clock.ts';
 import { beginAsOlder } from './older.ts';
-import { OwnTimes, Times } from './own-times.ts';
+import { isIn, OwnTimes, Times } from './own-times.ts';
 import { quarantineOf } from './quarantine.ts';
 
 const FILE = 'instance.json';
@@ -34,7 +34,7 @@ const PAUSE_MS = 1_000;
 
 /**
  * `at`: the latest time at which it was stamped, milliseconds since 1970. `journal`: where the signer's journal was then. `times`: absent
- * in databases of earlier releases.
+ * in databases of earlier releases, and while no folder of backups is set.
  */
 const Stored = z.object({
   id: z.string(),
@@ -196,7 +196,7 @@ export class Instance {
       return null;
     }
     const made = Math.max(...ahead);
-    const end = this.#times.gaps.findLast(({ from, to }) => made > from && made <= to)?.from ?? made;
+    const end = this.#times.gaps.findLast((gap) => isIn(gap, made))?.from ?? made;
     return message('older.backup', { made: new Date(made).toISOString(), end: new Date(end).toISOString() });
   }
 

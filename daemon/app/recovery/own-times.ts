@@ -30,7 +30,8 @@ function capped(spans: readonly Span[]): readonly Span[] {
   return [{ from: first.from, to: Math.max(first.to, second.to) }, ...others];
 }
 
-const isIn = ({ from, to }: Span, at: number): boolean => at > from && at <= to + LATE_MS_MAX;
+/** Whether a time, milliseconds since 1970, is in a span, which has its end and not its beginning. */
+export const isIn = ({ from, to }: Span, at: number): boolean => at > from && at <= to;
 
 export class OwnTimes {
   #stamped: readonly Span[];
@@ -84,12 +85,13 @@ export class OwnTimes {
 
   /** Whether the database was not stamped then, and nobody compared. */
   isForeign(at: number): boolean {
-    return !this.#stamped.some((span) => isIn(span, at)) && this.#gaps.some(({ from, to }) => at > from && at <= to);
+    const isOwn = this.#stamped.some(({ from, to }) => isIn({ from, to: to + LATE_MS_MAX }, at));
+    return !isOwn && this.#gaps.some((gap) => isIn(gap, at));
   }
 
   /** These gaps were compared, but for one in which is the time of a backup that could not be read. */
   compared(gaps: readonly Span[], unread: readonly number[]): void {
-    const isOpen = ({ from, to }: Span): boolean => unread.some((at) => at > from && at <= to && this.isForeign(at));
+    const isOpen = (gap: Span): boolean => unread.some((at) => isIn(gap, at) && this.isForeign(at));
     this.#gaps = this.#gaps.filter((gap) => !gaps.includes(gap) || isOpen(gap));
   }
 
