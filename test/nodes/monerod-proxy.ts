@@ -1,5 +1,6 @@
 /** A node's RPC in front of a monerod, for tests: it can be away, be behind, or answer what a test says. */
 import type http from 'node:http';
+import { exchange, postJson } from '../support/exchange.ts';
 import { Front } from './front.ts';
 import type { Json } from './monerod.ts';
 
@@ -30,7 +31,7 @@ export class MonerodProxy extends Front {
 
   /** It has no block above a height, and an empty pool. */
   async fallBehind(height: number): Promise<void> {
-    const { result } = (await this.#ask('/json_rpc', {
+    const { result } = (await postJson(`${this.#node}/json_rpc`, {
       jsonrpc: '2.0',
       id: '0',
       method: 'get_block_header_by_height',
@@ -48,13 +49,13 @@ export class MonerodProxy extends Front {
     if (this.raw(response)) return;
     const path = request.url ?? '/';
     if (path.endsWith('.bin')) {
-      const sent = await fetch(`${this.#node}${path}`, { method: 'POST', body: asked });
+      const sent = await exchange(`${this.#node}${path}`, { method: 'POST', body: asked });
       await this.change({ name: path, params: {} }, {});
-      response.end(this.changeBytes(path, Buffer.from(await sent.arrayBuffer())));
+      response.end(this.changeBytes(path, sent.body));
       return;
     }
     const body = JSON.parse(asked.toString('utf8')) as Fields;
-    const answer = (await this.#ask(path, body)) as Fields;
+    const answer = (await postJson(`${this.#node}${path}`, body)) as Fields;
     response.setHeader('content-type', 'application/json');
     if (path === '/json_rpc') {
       const call = { name: String(body.method), params: (body.params ?? {}) as Fields };
@@ -64,10 +65,5 @@ export class MonerodProxy extends Front {
     }
     const changed = await this.change({ name: path, params: body }, answer);
     response.end(JSON.stringify(changed ?? answer));
-  }
-
-  async #ask(path: string, body: Fields): Promise<unknown> {
-    const response = await fetch(`${this.#node}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    return response.json();
   }
 }

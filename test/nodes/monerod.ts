@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { spawnBound } from '../support/bound-child.ts';
+import { postJson } from '../support/exchange.ts';
 import { selfSigned } from './certificate.ts';
 import { freePort } from './litecoind.ts';
 
@@ -46,8 +47,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 type Output = { address: string; units: bigint };
 
 async function post<T>(port: number, path: string, body: Json): Promise<T> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: JSON.stringify(body) });
-  return (await response.json()) as T;
+  return (await postJson(`http://127.0.0.1:${port}${path}`, body)) as T;
 }
 
 async function jsonRpc<T>(port: number, method: string, params: Json): Promise<T> {

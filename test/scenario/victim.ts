@@ -11,6 +11,7 @@ import { OperatorError, operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
 import { spawnBound } from '../support/bound-child.ts';
 import { bundled } from '../support/bundles.ts';
+import { exchange } from '../support/exchange.ts';
 import type { Shop } from './shop.ts';
 
 const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
@@ -85,7 +86,7 @@ export class Victim {
   /** Calls the merchant API; a connection that breaks is `Died`. */
   async call(method: string, path: string, body?: unknown, key?: string): Promise<{ status: number; text: string }> {
     try {
-      const response = await fetch(`${this.#url}/api/v1/merchant${path}`, {
+      const answer = await exchange(`${this.#url}/api/v1/merchant${path}`, {
         method,
         headers: {
           'mb-api-key': this.#key,
@@ -94,7 +95,7 @@ export class Victim {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { status: response.status, text: await response.text() };
+      return { status: answer.status, text: answer.body.toString() };
     } catch (error) {
       throw new Died(`${method} ${path} was not answered`, { cause: error });
     }

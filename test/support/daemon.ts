@@ -9,6 +9,7 @@ import type { Maker } from '../../daemon/app/operator/releases.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { beginDatabase } from './database.ts';
+import { exchange } from './exchange.ts';
 
 export { until } from './until.ts';
 
@@ -114,7 +115,7 @@ export async function startTestDaemon(
       await rm(dataDir, { recursive: true, force: true });
     },
     async call<Body>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-      const response = await fetch(`${self.url}/api/v1/merchant${path}`, {
+      const answer = await exchange(`${self.url}/api/v1/merchant${path}`, {
         method,
         headers: {
           'mb-api-key': apiKey,
@@ -123,8 +124,9 @@ export async function startTestDaemon(
         },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
-      const text = await response.text();
-      return { status: response.status, headers: response.headers, body: JSON.parse(text) as Body };
+      const headersOf = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, `${value}`]);
+      const json = JSON.parse(answer.body.toString()) as Body;
+      return { status: answer.status, headers: new Headers(headersOf), body: json };
     },
   };
   return self;

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Abi, encodeDeployData, encodeFunctionData, type Hex, numberToHex } from 'viem';
 import { spawnBound } from '../../support/bound-child.ts';
+import { postJson } from '../../support/exchange.ts';
 import { freePort } from '../litecoind.ts';
 
 const HERE = import.meta.dirname;
@@ -175,14 +176,9 @@ export class Anvil {
   }
 
   async rpc<T = Json>(method: string, params: Json[]): Promise<T> {
-    const response = await fetch(this.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      // without it the platform waits for 300 s before it says anything
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    });
-    const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
+    const asked = { jsonrpc: '2.0', id: 1, method, params };
+    const answer = await postJson(this.url, asked, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
+    const { result, error } = answer as { result: T; error?: { message: string } };
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
   }

@@ -3,11 +3,15 @@
  * be away, to limit, to leave out, to invent, or to answer garbage.
  */
 import type http from 'node:http';
+import { postJson } from '../../support/exchange.ts';
 import { Front } from '../front.ts';
 import { type Json, REQUEST_TIMEOUT_MS } from './anvil.ts';
 
 export type Request = { id: number; method: string; params: Json[] };
-type Reply = { result: Json } | { error: { code: number; message: string } };
+type Failure = { code: number; message: string };
+type Reply = { result: Json } | { error: Failure };
+type NodeReply = { id: number; result: Json; error?: Failure };
+type Waiting = Pick<Request, 'method' | 'params'> & Pick<PromiseWithResolvers<Reply>, 'resolve' | 'reject'>;
 /** Answers instead of the node, or changes what it answered; undefined leaves it as it is. */
 export type Behaviour = {
   instead?(request: Request): Reply | undefined | Promise<Reply | undefined>;
@@ -18,6 +22,7 @@ export type Behaviour = {
 
 export class EndpointProxy extends Front {
   readonly #node: string;
+  #waiting: Waiting[] = [];
   behaviour: Behaviour = {};
   /** What it was asked and how many bytes it answered, by method; and the same in all, as requests of HTTP. */
   readonly calls = new Map<string, number>();
@@ -65,16 +70,22 @@ export class EndpointProxy extends Front {
     return { ...head, result: this.behaviour.changed?.(request, reply.result) ?? reply.result };
   }
 
-  /** What the node answers. */
-  async pass({ method, params }: Pick<Request, 'method' | 'params'>): Promise<Reply> {
-    const response = await fetch(this.#node, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    });
-    const { result, error } = (await response.json()) as { result: Json; error?: { code: number; message: string } };
-    return error ? { error } : { result };
+  /** What the node answers. It is asked for all of a turn at once. */
+  pass({ method, params }: Pick<Request, 'method' | 'params'>): Promise<Reply> {
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    if (this.#waiting.push({ method, params, resolve, reject }) === 1) setImmediate(() => this.#passAll());
+    return promise;
+  }
+
+  async #passAll(): Promise<void> {
+    const waiting = this.#waiting.splice(0);
+    try {
+      const asked = waiting.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
+      const replies = await postJson(this.#node, asked, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
+      for (const { id, result, error } of replies as NodeReply[]) waiting[id]!.resolve(error ? { error } : { result });
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
   }
 }
 
