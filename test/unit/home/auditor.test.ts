@@ -30,7 +30,7 @@ const OTHER_SEED = new Uint8Array(64).fill(7);
 const NOW = Date.parse('2026-03-04T05:06:07Z');
 const keyOf = (chain: ChainId, seed: Uint8Array = SEED) => accountKey(seed, chain, 'regtest', 0);
 const KEYS = Object.fromEntries(CHAINS.map((chain) => [chain, keyOf(chain)]));
-const own = (chain: ChainId, index: number) => deriveAddress(chain, 'regtest', keyOf(chain), 0, index).address;
+const own = (chain: ChainId, index: number) => deriveAddress(chain, 'regtest', KEYS[chain]!, 0, index).address;
 const foreign = (chain: ChainId, index = 0) =>
   deriveAddress(chain, 'regtest', keyOf(chain, OTHER_SEED), 0, index).address;
 
@@ -233,7 +233,7 @@ describe('the list of addresses', () => {
     for (let i = 0; i < 2_100; i++) server.add('LTC', 1, same);
     expect(await audit()).toMatchObject({ checked: 2_000, more: true });
     expect(await audit()).toMatchObject({ checked: 100, more: false });
-  }, 60_000);
+  });
 
   it('is not compared with nothing: without public keys that is said, and no number is passed', async () => {
     await rm(join(folder, 'accounts.json'));
