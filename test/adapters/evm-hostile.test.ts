@@ -10,7 +10,7 @@ import { until } from './conformance.ts';
 import { EndpointPair, type EvmScene } from './evm-controls.ts';
 import { testAccount } from './keys.ts';
 
-const signal = () => AbortSignal.timeout(25_000);
+const signal = () => AbortSignal.timeout(120_000);
 type Fields = { [key: string]: Json };
 const isLogs = ({ method }: Request): boolean => method === 'eth_getLogs';
 
