@@ -446,7 +446,7 @@ describe('pictures of the console', () => {
     });
     it('signed-out', async () => {
       const page = await shop.open('home');
-      await page.context().clearCookies();
+      await shop.call('console.end', {});
       await page.reload();
       await page.locator('.alone-note').waitFor();
       for (const width of WIDE) {
