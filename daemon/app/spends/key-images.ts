@@ -41,15 +41,18 @@ export function keepKeyImages(app: App, tx: Tx, chain_key: string, images: Reado
   for (const [outpoint, key_image] of Object.entries(images)) {
     const from_height = tx.get(creditByOutpoint, { outpoint, chain_key })?.block_height ?? null;
     if (from_height === null) continue;
-    dropOfLocked(tx, chain_key, key_image);
+    dropOfOther(tx, chain_key, key_image);
     tx.run(saveKeyImage, { key_image, chain_key, outpoint, from_height, learned_at, searched: false });
   }
 }
 
-/** Takes a key image from a coin that counts no more: another one with its key does, and is what the image spends. */
-function dropOfLocked(tx: Tx, chain_key: string, key_image: string): void {
+/** Takes a key image from a coin that does not count: another one with its key is in a block, and is what the image spends. */
+function dropOfOther(tx: Tx, chain_key: string, key_image: string): void {
   const { outpoint } = tx.get(coinOfKeyImage, { key_image, chain_key }) ?? {};
-  if (outpoint === undefined || !tx.get(creditByOutpoint, { outpoint, chain_key })?.locked) return;
+  if (outpoint === undefined) return;
+  const owner = tx.get(creditByOutpoint, { outpoint, chain_key });
+  // one whose block left the chain may be gone, and its row as well
+  if (owner && !owner.locked && !owner.gone && owner.block_height !== null) return;
   tx.run(dropKeyImages, { from: key_image, to: `${key_image};`, chain_key });
 }
 

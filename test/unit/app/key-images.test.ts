@@ -8,7 +8,7 @@ import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
 import { Search } from '../../../daemon/chains/xmr/search.ts';
 import type { BlockStream, StreamBlock } from '../../../daemon/chains/xmr/stream.ts';
 import type { ImagesRequest, Signer } from '../../../daemon/wallet/signer/port.ts';
-import { Bench } from './bench.ts';
+import { Bench, HOUR } from './bench.ts';
 
 /** A signer that knows the coins that `knows` accepts, and notes what it was asked for. */
 async function learning(knows: (outpoint: string) => boolean, imageOf = (outpoint: string) => `image of ${outpoint}`) {
@@ -89,6 +89,27 @@ it('gives a key image to the coin that counts now, once the other one with that 
   await pass();
   expect(list.coinOfKeyImage?.('the same')).toBe(coin(1).id);
   expect(asked).toEqual([[coin(0).id], [coin(1).id]]);
+});
+
+it.each<[what: string, waitsMs: number]>([
+  ['is gone with its block', 0],
+  ['was deleted since', 48 * HOUR],
+])('gives a key image to the coin that counts now, once the other one with that key %s', async (_, waitsMs) => {
+  const { bench, coin } = await learning(
+    () => true,
+    () => 'the same',
+  );
+  const pass = () => learnKeyImages(bench.app, bench.chain);
+  const list = watchList(bench.app.store, bench.chain.key);
+  await bench.tell({ blocks: 1, credits: () => [coin(0)] });
+  await pass();
+  expect(list.coinOfKeyImage?.('the same')).toBe(coin(0).id);
+  await bench.tell({ orphan: 1, blocks: 2 });
+  bench.advance(waitsMs);
+  await bench.tell({ blocks: 1 });
+  await bench.tell({ blocks: 1, credits: () => [coin(1)] });
+  await pass();
+  expect(list.coinOfKeyImage?.('the same')).toBe(coin(1).id);
 });
 
 it('searches every block since the coin came, each again until its spends are stored', async () => {
