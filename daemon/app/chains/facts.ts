@@ -116,11 +116,13 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
 
 /**
  * Locks a known deposit, or lets it go: of two outputs of Monero with one key only the first in the chain can be spent,
- * and blocks decide which that is. A locked one pays no invoice. A deposit in the inbox stays there.
+ * and blocks decide which that is. A locked one pays no invoice, and is in the inbox for as long.
  */
 function lock({ app, tx }: Step, row: CreditRow, locked: boolean): void {
   if (row.locked === locked) return;
   row.locked = locked;
+  // a block of one node alone, or what it names as unconfirmed, may have locked it
+  if (!locked) takeFromInbox(app, tx, row);
   if (!locked || (row.claim !== null && row.claim !== 'invoice')) return;
   row.claim = 'locked';
   fileInInbox(app, tx, app.directory.businessOfAccount(row.account_id), row, 'locked');

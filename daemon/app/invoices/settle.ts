@@ -256,25 +256,31 @@ export function fileInInbox(
 }
 
 /**
- * Takes a deposit that was called late out of the inbox, because its block tells now that it came in time: the invoice
- * counts it when it is settled. It stays if the invoice has ended, somebody has decided about the deposit, or a refund
- * link has offered it.
+ * Takes a deposit out of the inbox that was called late, because its block tells now that it came in time, or locked, because it is no
+ * more: its invoice decides about it when it is settled. It stays if the invoice of a late one has ended, somebody has decided about the
+ * deposit, or a refund link has offered it.
  */
 export function takeFromInbox(
   app: App,
   tx: Tx,
-  credit: Pick<CreditRow, 'id' | 'claim' | 'invoice_id' | 'first_seen_at'>,
+  credit: Pick<CreditRow, 'id' | 'claim' | 'locked' | 'invoice_id' | 'first_seen_at'>,
 ): void {
-  if (credit.claim !== 'late' || credit.invoice_id === null) return;
-  const invoice = tx.get(invoiceById, { id: credit.invoice_id });
-  const payment = tx.get(paymentOf, { invoice_id: credit.invoice_id });
-  const isInTime = payment && credit.first_seen_at <= payment.deadline_at + graceMs(app);
-  const item = tx.get(inboxOfCredit, { credit_id: credit.id });
-  if (invoice?.status !== 'unpaid' || !isInTime || item?.state !== 'open') return;
+  const { id, claim, locked, invoice_id, first_seen_at } = credit;
+  if (invoice_id === null) return;
+  const belongs = claim === 'late' ? !isInTime(app, tx, invoice_id, first_seen_at) : claim !== 'locked' || locked;
+  const item = tx.get(inboxOfCredit, { credit_id: id });
+  if (belongs || item?.state !== 'open') return;
   if (tx.all(refundLinksOfDeposit, { inbox_id: item.id, limit: 1 }).length > 0) return;
-  tx.run(deleteInboxItem, { credit_id: credit.id });
-  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${credit.id}`));
+  tx.run(deleteInboxItem, { credit_id: id });
+  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${id}`));
   credit.claim = null;
+}
+
+/** Whether an invoice is unpaid, and counts what was first seen then. */
+function isInTime(app: App, reader: Reader, invoice_id: number, firstSeenAt: number): boolean {
+  const payment = reader.get(paymentOf, { invoice_id });
+  if (!payment || firstSeenAt > payment.deadline_at + graceMs(app)) return false;
+  return reader.get(invoiceById, { id: invoice_id })?.status === 'unpaid';
 }
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {
