@@ -27,6 +27,14 @@ const isUnspendable = ({ version, isCoinbase, unlockTime }: Paying): boolean =>
   version === 1 || (!isCoinbase && unlockTime !== 0n);
 
 type Paying = Omit<TransactionParts, 'place' | 'found'>;
+
+/**
+ * Whether the amount of an output may be in the open: in a coinbase, and in the old transactions of version 1. In any other one it takes no
+ * secret to give the key of somebody's payment a place in it.
+ */
+const mayBeOpen = ({ version, isCoinbase }: Paying, where: Where): boolean =>
+  where !== null && (isCoinbase || version === 1);
+
 /** A one-time key. `isMined`: its output is of a coinbase. */
 type OutputKey = { key: string; isMined: boolean };
 /** An output that counts so far. `lock`: has it told as one that does not. */
@@ -66,7 +74,7 @@ export class Scanner {
     const inputs = transaction.keyImages.slice(0, INPUTS_KEPT_MAX);
     for (const { account, n, spendKey, units, key, isProved } of found) {
       const receiver = receivers[account];
-      if (units === 0n || !receiver) continue;
+      if (units === 0n || !receiver || !(isProved || mayBeOpen(transaction, where))) continue;
       const targetId = await this.#targetOf(receiver, spendKey, isProved);
       if (targetId === undefined) continue;
       const id = `${transaction.id}:${n}`;

@@ -10,7 +10,7 @@ import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 import { Front } from '../../nodes/front.ts';
-import { Chain, paymentOf } from '../../simulation/monero/chain.ts';
+import { Chain, paymentOf, txOf } from '../../simulation/monero/chain.ts';
 import { type Asked, answerTo, blocksOf, type Fields, heightsOf, isRefused } from '../../simulation/monero/rpc.ts';
 
 const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
@@ -542,6 +542,37 @@ describe('a block whose miner copied the one-time key of a payment into its coin
       ].toSorted(),
     );
   });
+});
+
+it.each<[what: string, input: (image: string) => Uint8Array]>([
+  ['a coinbase', () => Buffer.from([255, 9])],
+  ['one that spends something', (image) => Buffer.concat([Uint8Array.of(2, 0, 1, 1), Buffer.from(image, 'hex')])],
+])('locks no payment for what a pool names as %s with its key and an amount in the open', async (_, input) => {
+  const adapter = connected(1);
+  const target = await adapter.deriveAddress(account, 0, 3);
+  const id = book.watch(target);
+  book.checkpoint = await adapter.begin(null, signal());
+  const paid = pay(target.script, 7_000n);
+  const held = chain.pool.get(paid)!;
+  const [output] = held.read.outputs;
+  const copied = txOf(
+    Buffer.concat([
+      Uint8Array.of(2, 0, 1),
+      input('ef'.repeat(32)),
+      varint(1),
+      varint(9_000_000n),
+      Uint8Array.of(3),
+      output!.key,
+      Uint8Array.of(output!.viewTag!, 33, 1),
+      held.read.publicKeys[0]!,
+      Uint8Array.of(0),
+    ]),
+  );
+  chain.pool.clear();
+  for (const tx of [copied, held]) expect(chain.submit(tx)).toBeNull();
+  await book.catchUp(adapter);
+  expect([...book.credits.values()].map(({ txid, locked = false }) => [txid, locked])).toEqual([[paid, false]]);
+  expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
 });
 
 describe('a payment that waited at the start', () => {
