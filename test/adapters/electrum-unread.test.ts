@@ -74,11 +74,13 @@ async function pair(isAlone = false) {
 describe('an address whose history cannot be read at the server that is asked', () => {
   const STEP_MS = 5_000;
 
+  let laterMs: number;
+
   /** As the program asks, for so long: the views. */
   async function views(view: () => Promise<string | undefined>, forMs: number): Promise<(string | undefined)[]> {
     const told: (string | undefined)[] = [];
     const now = performance.now.bind(performance);
-    let laterMs = 0;
+    laterMs = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
     for (; laterMs < forMs; laterMs += STEP_MS) told.push(await view());
     return told;
@@ -110,6 +112,49 @@ describe('an address whose history cannot be read at the server that is asked', 
     const told = await views(view, 90_000);
     // a busy one gets a minute, or what is left of it by the machine's own time
     expect(told.slice(0, 6)).not.toContain('complete');
+    expect(told.at(-1)).toBe('complete');
+    expect(adapter.health().source).toBe(second.url);
+    expect(adapter.servers()).toMatchObject([{ state: 'ready' }, { state: 'ready' }]);
+    expect(alerts).toEqual([]);
+  });
+
+  /** Names so many payments that nobody made, others each time. `shows`: what it does before it shows one. */
+  function invents(count: number, shows: () => void): Answer {
+    const raws = new Map<string, string>();
+    return (method, [first]) => {
+      if (method === 'blockchain.transaction.get') shows();
+      if (method === 'blockchain.transaction.get') return raws.get(`${first}`);
+      if (first !== scriptHash || method !== HISTORY) return method === SUBSCRIBE ? anyStatus() : undefined;
+      return Array.from({ length: count }, () => {
+        const raw = writeTransaction({
+          inputs: [{ txid: anyStatus(), vout: 0 }],
+          outputs: [{ units: 70_000n, script }],
+        });
+        raws.set(hashOf(raw), raw.toString('hex'));
+        return { tx_hash: hashOf(raw), height: 0, fee: 1 };
+      });
+    };
+  }
+
+  it.each<[why: string, answerOf: (server: StubServer) => Answer]>([
+    [
+      'announces another status whenever it shows a transaction',
+      (server) => invents(2, () => server.tell(SUBSCRIBE, [scriptHash, anyStatus()])),
+    ],
+    [
+      'takes seconds to show one of many',
+      () =>
+        invents(500, () => {
+          laterMs += 3_000;
+        }),
+    ],
+  ])('keeps no view from being complete for long where it can be read at one that %s', async (_, answerOf) => {
+    const { first, second, adapter, alerts, view } = await pair();
+    first.answer = answerOf(first);
+    first.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    await sleep(100);
+    const told = await views(view, 180_000);
+    expect(told.slice(0, 3)).not.toContain('complete');
     expect(told.at(-1)).toBe('complete');
     expect(adapter.health().source).toBe(second.url);
     expect(adapter.servers()).toMatchObject([{ state: 'ready' }, { state: 'ready' }]);

@@ -260,6 +260,7 @@ export class LightClient {
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
     const isSeen = subscribed && this.watching.hasSeenRest(server);
     const complete = isSeen && read === 'whole' && unchanged && !this.#refusals.isWaiting;
+    this.set.viewed(server, complete);
     return { complete, unsettled: read === 'open', found };
   }
 

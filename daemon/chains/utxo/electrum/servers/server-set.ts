@@ -22,6 +22,8 @@ const SPREAD_MS = 400;
 const BEHIND_MS_MAX = 8_000;
 /** The primary is changed after a random time between this and three times this. */
 const TURN_MS_MIN = 2 * MS_PER_HOUR;
+/** For so long the views of the primary may be incomplete, whatever the reason, before its turn is over. */
+const INCOMPLETE_MS_MAX = 120_000;
 /** The next primary watches at least this part of what the present one does. */
 const TURN_PART_MIN = 0.9;
 
@@ -46,6 +48,8 @@ export class ServerSet {
   #behindSinceMs = 0;
   /** When the primary may be changed although nothing is wrong with it. */
   #turnAtMs = 0;
+  /** Since when the views of the primary are incomplete; 0: they are not. */
+  #incompleteSinceMs = 0;
   #closed = false;
 
   constructor(options: ServerSetOptions) {
@@ -118,7 +122,8 @@ export class ServerSet {
     const ready = this.ready();
     const least = Math.min(...ready.map(behind));
     const present = this.#primary?.state === 'ready' ? this.#primary : null;
-    if (present && performance.now() > this.#turnAtMs && this.#turn(present, ready)) return;
+    const isDue = performance.now() > this.#turnAtMs || this.#isStuck();
+    if (present && isDue && this.#turn(present, ready)) return;
     if (present && (behind(present) <= least || !Number.isFinite(least))) {
       this.#behindSinceMs = 0;
       return;
@@ -133,8 +138,8 @@ export class ServerSet {
   }
 
   /**
-   * Makes another server the primary after some hours, so that none decides for long what is seen first. One that does
-   * not watch nearly as much would have to be told all of it first.
+   * Makes another server the primary after some hours, so that none decides for long what is seen first, and once the views of the
+   * present one have been incomplete for long. One that does not watch nearly as much would have to be told all of it first.
    */
   #turn(present: Server, ready: readonly Server[]): boolean {
     const watchedMin = present.statuses.size * TURN_PART_MIN;
@@ -143,8 +148,7 @@ export class ServerSet {
         server.operator !== present.operator &&
         this.#options.behind(server) === 0 &&
         server.statuses.size >= watchedMin &&
-        !server.pace.isSlowed &&
-        server.retries.leaves === 0,
+        (this.#isStuck() || (!server.pace.isSlowed && server.retries.leaves === 0)),
     );
     const next = able[Math.floor(Math.random() * able.length)];
     if (!next) return false;
@@ -169,8 +173,24 @@ export class ServerSet {
     return true;
   }
 
+  /**
+   * Notes whether a view of a server was complete. A liar may keep all of them from it, though each history can be read: by announcing
+   * another status of one address after the other, or by showing slowly what it invents. An honest one may have much to tell.
+   */
+  viewed(server: Server, isComplete: boolean): void {
+    if (server !== this.#primary) return;
+    if (isComplete) this.#incompleteSinceMs = 0;
+    else this.#incompleteSinceMs ||= performance.now();
+    if (this.#isStuck()) this.elect();
+  }
+
+  #isStuck(): boolean {
+    return this.#incompleteSinceMs > 0 && performance.now() - this.#incompleteSinceMs >= INCOMPLETE_MS_MAX;
+  }
+
   #set(next: Server | null): void {
     this.#behindSinceMs = 0;
+    this.#incompleteSinceMs = 0;
     this.#primary = next;
     this.#turnAtMs = performance.now() + TURN_MS_MIN * (1 + 2 * Math.random());
     this.#options.events.onPrimary(next);
