@@ -298,6 +298,17 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       expect(gone.notes.join()).toContain('was canceled: nothing came');
     });
 
+    it.each([
+      { status: 'on-hold', method: 'bacs' },
+      { status: 'pending', method: 'card' },
+    ])('that is $status for another method ($method) stays so when its invoice is canceled', async (other) => {
+      const { order, id } = await requested();
+      await change(order, other);
+      await operate('invoice.cancel', { invoice: id });
+      expect(await send('invoice.canceled', about(order, id))).toBe(204);
+      await notes(order, `Invoice ${id} was canceled: nothing came`, other.status);
+    });
+
     it('has failed when what was seen did not come through', async () => {
       const { order, id } = await requested();
       const { tx_id } = (await pay(id)).body;

@@ -135,6 +135,11 @@ final class Orders {
 		);
 	}
 
+	/** Whether this method is the one that the payer chose last: of another one's order nothing but a payment is told. */
+	public static function is_ours( \WC_Order $order ): bool {
+		return Settings::GATEWAY === $order->get_payment_method();
+	}
+
 	public static function invoices( \WC_Order $order ): array {
 		$stored = $order->get_meta( self::INVOICES );
 		return is_array( $stored ) ? $stored : array();
@@ -217,7 +222,7 @@ final class Orders {
 	private static function lose( \WC_Order $order, array $invoice ): void {
 		/* translators: %s: an invoice */
 		$order->add_order_note( esc_html( sprintf( __( 'Invoice %s: the payment that was seen was taken back. Nothing came.', 'countinghouse' ), $invoice['id'] ) ) );
-		if ( $order->has_status( 'on-hold' ) ) {
+		if ( $order->has_status( 'on-hold' ) && self::is_ours( $order ) ) {
 			// an email: the order stays on hold, of which WooCommerce sends none a second time
 			$order->add_order_note( esc_html( Payer::said( $order ) . ' ' . Payer::link( $order ) ), 1 );
 		}
@@ -296,6 +301,9 @@ final class Orders {
 		}
 		/* translators: %s: an invoice */
 		self::tell( $order, 'canceled-' . $invoice['id'], __( 'Invoice %s was canceled: nothing came.', 'countinghouse' ), $invoice['id'] );
+		if ( ! self::is_ours( $order ) ) {
+			return;
+		}
 		if ( $order->has_status( 'on-hold' ) ) {
 			// money was seen and did not come through
 			$order->set_status( 'failed' );
@@ -318,7 +326,7 @@ final class Orders {
 	/** WooCommerce cancels orders that nobody paid; not those whose payer was given an address. */
 	public static function may_be_canceled( $may, $order ) {
 		$under_way = $order instanceof \WC_Order
-			&& Settings::GATEWAY === $order->get_payment_method()
+			&& self::is_ours( $order )
 			&& in_array( $order->get_meta( self::STATE ), self::UNDER_WAY, true );
 		return $under_way ? false : $may;
 	}
@@ -330,7 +338,7 @@ final class Orders {
 			return;
 		}
 		$invoice = (string) $order->get_meta( self::INVOICE );
-		if ( Settings::GATEWAY !== $order->get_payment_method() || '' === $invoice ) {
+		if ( ! self::is_ours( $order ) || '' === $invoice ) {
 			return;
 		}
 		try {

@@ -45,7 +45,7 @@ final class Payer {
 
 	/** Whether the order waits for money of its present invoice. */
 	private static function is_open( \WC_Order $order ): bool {
-		return Settings::GATEWAY === $order->get_payment_method()
+		return Orders::is_ours( $order )
 			&& $order->has_status( array( 'pending', 'on-hold', 'failed' ) )
 			&& '' === (string) $order->get_meta( Orders::PAID_BY )
 			&& 'unpaid' === ( self::of( $order )['status'] ?? '' );

@@ -96,6 +96,9 @@ function driver_change( $request ) {
 	if ( isset( $request['currency'] ) ) {
 		$order->set_currency( $request['currency'] );
 	}
+	if ( isset( $request['method'] ) ) {
+		$order->set_payment_method( $request['method'] );
+	}
 	if ( isset( $request['status'] ) ) {
 		$order->set_status( $request['status'] );
 	}
