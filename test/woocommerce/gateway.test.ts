@@ -309,6 +309,30 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await notes(order, `Invoice ${id} was canceled: nothing came`, other.status);
     });
 
+    it('that was marked paid by hand is not said to be paid twice, and hears when its payment is undone', async () => {
+      const { order, id } = await requested();
+      await pay(id);
+      await reaches(order, 'on-hold');
+      await change(order, { status: 'processing' });
+      await mine(12);
+      const done = await notes(order, `Invoice ${id} is paid with`, 'processing');
+      expect(done.completed).toBe(0);
+      expect(done.notes.join()).toContain('marked paid by hand before');
+      expect(done.notes.join()).not.toContain('nothing is owed');
+      await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 12 });
+      await notes(order, 'UNDONE', 'on-hold');
+      await mine(12);
+      await reaches(order, 'processing');
+    });
+
+    it('that was paid in another way says that its invoice was paid too', async () => {
+      const { order, id } = await requested();
+      await change(order, { status: 'processing', method: 'card' });
+      await pay(id);
+      await mine(12);
+      await notes(order, `Invoice ${id} was paid too, though nothing is owed`, 'processing');
+    });
+
     it('has failed when what was seen did not come through', async () => {
       const { order, id } = await requested();
       const { tx_id } = (await pay(id)).body;

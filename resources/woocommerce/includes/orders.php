@@ -234,7 +234,9 @@ final class Orders {
 			self::redo( $order, $invoice );
 			return;
 		}
-		if ( '' !== (string) $paid_by || $order->is_paid() || $order->has_status( 'refunded' ) ) {
+		// an order of ours that is paid without an invoice was marked so by hand: the payer paid it once
+		$by_hand = $order->is_paid() && self::is_ours( $order );
+		if ( '' !== (string) $paid_by || ( $order->is_paid() && ! $by_hand ) || $order->has_status( 'refunded' ) ) {
 			/* translators: %s: an invoice */
 			self::tell( $order, 'twice-' . $invoice['id'], __( 'Invoice %s was paid too, though nothing is owed for this order. The payer should get it back.', 'countinghouse' ), $invoice['id'] );
 			return;
@@ -244,7 +246,9 @@ final class Orders {
 			$text = __( 'NOT marked paid: invoice %1$s was paid with %2$s, and the order costs %3$s.', 'countinghouse' );
 			$cost = self::asked( $order ) . ' ' . $order->get_currency();
 			self::tell( $order, 'differs-' . $invoice['id'] . '-' . $cost, $text, $invoice['id'], $invoice['amount'] . ' ' . $invoice['currency'], $cost );
-			$order->set_status( 'on-hold' );
+			if ( ! $by_hand ) {
+				$order->set_status( 'on-hold' );
+			}
 			return;
 		}
 		$order->update_meta_data( self::PAID_BY, $invoice['id'] );
@@ -256,7 +260,9 @@ final class Orders {
 			/* translators: %s: an invoice */
 			self::tell( $order, 'over-' . $invoice['id'], __( 'More came for invoice %s than was owed.', 'countinghouse' ), $invoice['id'] );
 		}
-		if ( ! $order->payment_complete( $invoice['id'] ) ) {
+		if ( $by_hand ) {
+			self::tell( $order, 'by-hand-' . $invoice['id'], __( 'The order was marked paid by hand before. If it was paid in another way too, the payer should get this back.', 'countinghouse' ) );
+		} elseif ( ! $order->payment_complete( $invoice['id'] ) ) {
 			$order->delete_meta_data( self::PAID_BY );
 			$order->save();
 			throw new Failure( __( 'WooCommerce could not mark the order paid.', 'countinghouse' ) );
