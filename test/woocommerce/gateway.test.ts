@@ -371,6 +371,12 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       expect((await shop.order(order)).notes.join()).toContain('can still be paid');
     });
 
+    it('that is canceled in the shop though it is paid does not say that it can still be paid', async () => {
+      const { order } = await paid();
+      await change(order, { status: 'cancelled' });
+      expect((await shop.order(order)).notes.join()).not.toContain('can still be paid');
+    });
+
     it('is completed once when the payer comes back while an event completes it', async () => {
       const { order, id, received_url } = await paidUnheard();
       const goOn = between.hold();

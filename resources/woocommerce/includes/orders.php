@@ -344,7 +344,7 @@ final class Orders {
 			return;
 		}
 		$invoice = (string) $order->get_meta( self::INVOICE );
-		if ( ! self::is_ours( $order ) || '' === $invoice ) {
+		if ( ! self::is_ours( $order ) || '' === $invoice || $order->get_meta( self::PAID_BY ) === $invoice ) {
 			return;
 		}
 		try {
