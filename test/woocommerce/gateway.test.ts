@@ -325,6 +325,17 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await reaches(order, 'processing');
     });
 
+    it('is paid once where another plug-in fails after that', async () => {
+      const { order, id } = await paidUnheard();
+      await shop.run(`
+        add_action('woocommerce_payment_complete', static function () { throw new Exception('it fails'); });
+        Countinghouse\\Orders::refresh(${order}, '${id}');`);
+      expect(await send('invoice.paid', about(order, id))).toBe(204);
+      const done = await notes(order, `Invoice ${id} is paid with`, 'processing');
+      expect(done.notes.join()).not.toMatch(/by hand|nothing is owed/);
+      await operate('endpoint.enable', { id: endpoint });
+    });
+
     it('that was paid in another way says that its invoice was paid too', async () => {
       const { order, id } = await requested();
       await change(order, { status: 'processing', method: 'card' });

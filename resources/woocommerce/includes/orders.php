@@ -262,7 +262,8 @@ final class Orders {
 		}
 		if ( $by_hand ) {
 			self::tell( $order, 'by-hand-' . $invoice['id'], __( 'The order was marked paid by hand before. If it was paid in another way too, the payer should get this back.', 'countinghouse' ) );
-		} elseif ( ! $order->payment_complete( $invoice['id'] ) ) {
+		} elseif ( ! $order->payment_complete( $invoice['id'] ) && ! $order->is_paid() ) {
+			// it is paid where only another plug-in failed after that
 			$order->delete_meta_data( self::PAID_BY );
 			$order->save();
 			throw new Failure( __( 'WooCommerce could not mark the order paid.', 'countinghouse' ) );

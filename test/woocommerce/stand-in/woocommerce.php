@@ -224,7 +224,11 @@ class WC_Order {
 			$this->set( 'transaction_id', $transaction_id );
 			$this->set_status( 'processing' );
 			$this->save();
-			do_action( 'woocommerce_payment_complete', $this->get_id(), $transaction_id );
+			try {
+				do_action( 'woocommerce_payment_complete', $this->get_id(), $transaction_id );
+			} catch ( Exception $fault ) {
+				return false;
+			}
 		}
 		return true;
 	}
