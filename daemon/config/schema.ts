@@ -140,7 +140,7 @@ function networkLeaves(network: Network): NetworkLeaves {
             0,
             ZERO_CONF_USD_MAX,
             0,
-            'USD; a payment below it that nothing can replace counts unconfirmed, and can still be taken back; 0 = none',
+            'USD; for an invoice below it, what nothing can replace counts unconfirmed, and can still be taken back; 0 = none',
           ),
     };
   }

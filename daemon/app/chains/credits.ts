@@ -16,7 +16,7 @@ import type { App } from '../app.ts';
 import type { Entries } from '../books/entries.ts';
 import { ratedCredit } from '../books/rating.ts';
 import type { ChainRuntime } from './chains.ts';
-import { dollarValue, fiatValue, losesQuote, requiredConfirmations } from './valuation.ts';
+import { dollarValue, fiatValue, losesQuote, needsBlocks, requiredConfirmations } from './valuation.ts';
 
 type NewCredit = Pick<
   CreditRow,
@@ -206,9 +206,10 @@ export class CreditBook {
     if (names.some((name) => row[name] !== stored[name])) this.#tx.run(savePayingTx, row);
   }
 
-  /** The required confirmations depend on the value of all that the transaction pays to us. */
+  /** The required confirmations depend on the value of all that the transaction pays to us, and without any on the invoice's. */
   #require(row: CreditRow): void {
-    row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable);
+    const replaceable = row.replaceable || needsBlocks(this.#app, this.#tx, this.#network, row);
+    row.required = this.#needs(this.#payingOf(row.txid), row.asset, replaceable);
   }
 
   #needs(paying: PayingRow, asset: AssetId, replaceable: boolean): number {

@@ -6,7 +6,7 @@
 
 import { type Asset, type AssetId, assetOf, confirmationsFor, type Network } from '../../domain/assets.ts';
 import { partsOf } from '../../domain/inheritance.ts';
-import { fiatFor } from '../../domain/money.ts';
+import { dollarsFor, fiatFor } from '../../domain/money.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { invoiceById, type PaymentRow, pastQuoteAt, paymentOf } from '../../store/queries/invoices.ts';
@@ -83,8 +83,29 @@ export function dollarValue(
 }
 
 /**
+ * Whether no part of a deposit's invoice counts unconfirmed, because the invoice is worth the limit of that: many small payments would be as
+ * much as a large one. Without a rate it is.
+ */
+export function needsBlocks(
+  app: App,
+  reader: Reader,
+  network: Network,
+  { invoice_id, asset }: Pick<CreditRow, 'invoice_id' | 'asset'>,
+): boolean {
+  const limit = zeroConfLimit(app, network, assetOf(asset));
+  const invoice = limit === 0n || invoice_id === null ? undefined : reader.get(invoiceById, { id: invoice_id });
+  if (!invoice) return false;
+  const perDollar = app.rates.perDollar(network, invoice.currency, app.now());
+  return perDollar === null || dollarsFor(invoice.amount, perDollar) >= limit;
+}
+
+/** The worth from which nothing counts unconfirmed, 1e-8 US dollars. */
+const zeroConfLimit = (app: App, network: Network, { chain }: Asset): bigint =>
+  BigInt(app.config.networks[network][chain].zeroConfUsd) * 100_000_000n;
+
+/**
  * The confirmations that a transaction needs, by all that it pays to us. 0 only where the operator allowed it, below
- * that limit, and when the source proved that nothing can replace it.
+ * that limit, and when the source proved that nothing can replace it. `replaceable`: also true of a deposit that `needsBlocks`.
  */
 export function requiredConfirmations(
   app: App,
@@ -93,9 +114,6 @@ export function requiredConfirmations(
   dollars: bigint | null,
   replaceable: boolean,
 ): number {
-  const settings = app.config.networks[network];
-  const zeroConfUsd = settings[asset.chain].zeroConfUsd;
-  const belowLimit = dollars !== null && dollars < BigInt(zeroConfUsd) * 100_000_000n;
-  if (zeroConfUsd > 0 && belowLimit && !replaceable) return 0;
-  return confirmationsFor(settings[asset.symbol].confirmations, dollars);
+  if (!replaceable && dollars !== null && dollars < zeroConfLimit(app, network, asset)) return 0;
+  return confirmationsFor(app.config.networks[network][asset.symbol].confirmations, dollars);
 }

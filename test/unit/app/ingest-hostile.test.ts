@@ -282,7 +282,7 @@ it('an id means what it was first told to, also when that is gone, which the sou
 describe('of two transactions that spend the same input', () => {
   const half = () => paid.units / 2n;
   beforeEach(async () => {
-    bench = await Bench.open('LTC', { 'networks.mainnet.LTC.zero_conf_usd': '60' });
+    bench = await Bench.open('LTC', { 'networks.mainnet.LTC.zero_conf_usd': '61' });
     paid = await bench.invoice({ usd: 60n });
     await bench.tell({
       credits: () => [bench.credit(paid.targetId, half(), null, { txid: 'x', inputs: ['i:0'], replaceable: false })],

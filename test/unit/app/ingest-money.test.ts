@@ -250,6 +250,18 @@ describe('without confirmations', () => {
     expect(bench.balance()).toBe(0n);
   });
 
+  it('many small payments count no sooner than a large one', async () => {
+    paid = await bench.invoice({ usd: 1_000n });
+    const parts = (back: number | null) =>
+      Array.from({ length: 25 }, (_, n) =>
+        bench.credit(paid.targetId, paid.units / 25n + 1n, back, { txid: `part${n}`, replaceable: false }),
+      );
+    await bench.tell({ credits: () => parts(null) });
+    expect(bench.invoiceStatus(paid.id)).toBe('unpaid');
+    await bench.tell({ blocks: 3, credits: () => parts(2) });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
   it('what a replacement takes back is not shown as seen any more', async () => {
     const shown = () => [bench.payment(paid.id).received, bench.payment(paid.id).status, bench.invoiceStatus(paid.id)];
     const told = (units: bigint, txid: string) => [bench.credit(paid.targetId, units, null, { txid, inputs: ['i:0'] })];
