@@ -179,8 +179,8 @@ export interface Spending extends SpendingSource {
   /** The lowest rate at which a transaction may replace these. */
   replacementRate(replaced: readonly { fee: bigint; size: number }[]): bigint;
 
-  /** Whether nodes refuse to relay so small a payment. The address was checked. */
-  isDust(address: string, units: bigint): boolean;
+  /** So many units, or the least that nodes relay to an address, if that is more. The address was checked. */
+  sendable(address: string, units: bigint): bigint;
   /** Whether an output pays an address. Throws `Rejected('withdrawal.address')` if the text is no address. */
   pays(output: DecodedOutput, address: string): boolean;
 

@@ -25,8 +25,8 @@ export abstract class SimulatedFamily extends OfSource {
     return 0n;
   }
 
-  isDust(): boolean {
-    return false;
+  sendable(_address: string, units: bigint): bigint {
+    return units;
   }
 
   sizeOf(): number {

@@ -167,7 +167,7 @@ export function spendingConformance(harness: SpendingHarness): void {
       const payout = { address: to, units: chain.units };
       const estimate = spending.estimate({ accountNo: 0, asset, holdings, feeRate, tipHeight, payout });
       expect(estimate.fee).toBeGreaterThan(0n);
-      expect(spending.isDust(to, chain.units)).toBe(false);
+      expect(spending.sendable(to, chain.units)).toBe(chain.units);
     });
 
     it('sends it any number of times, and finds it in a block', async () => {

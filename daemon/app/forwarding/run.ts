@@ -117,7 +117,7 @@ export async function forecast(
   const there = tank && fundsOf(app.store, { chain, account, asset: feeAsset }, {}).balance(tank).units[feeAsset];
   const fee = tank ? usualFee(chain.spending, feeAsset, rate) : 0n;
   const { first, sent } = stepsOf(wanted, parts, { fee, there: there ?? 0n, usedToday: used.gas });
-  const isDust = first.kind === 'send' && chain.spending.isDust(address, first.units);
+  const isDust = first.kind === 'send' && chain.spending.sendable(address, first.units) > first.units;
   if (isDust) return { ...nothing, free };
   const lacks = sent.flatMap(({ part: { at, gas } }) => (at && gas > 0n ? [{ at, units: gas }] : []));
   const gas = { count: lacks.length, units: sumOf(lacks.map(({ units }) => units)), fee: fee * BigInt(lacks.length) };

@@ -136,12 +136,12 @@ export function isTooSmall(app: App, business: Business, asset: Asset, units: bi
   const account = app.directory.account(business, asset.symbol);
   const spending = account && app.chains.find(account.chainKey)?.adapter.spending;
   const known = account && app.store.get(firstAddressOf, { account_id: account.id });
-  return units <= 0n || (spending && known ? spending.isDust(known.address, units) : false);
+  return units <= 0n || (spending && known ? spending.sendable(known.address, units) > units : false);
 }
 
 /** Throws `Rejected('payment.too_small')` for an amount that the network does not carry to the address. */
 function needSendable({ adapter }: ChainRuntime, asset: Asset, address: string, units: bigint): void {
-  if (!adapter.spending?.isDust(address, units)) return;
+  if ((adapter.spending?.sendable(address, units) ?? units) === units) return;
   throw new Rejected('payment.too_small', `${asset.symbol} cannot carry so little: choose another coin`, 'crypto');
 }
 

@@ -90,7 +90,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     confirmed: row.confirmed,
     refunded: refundedUnits(app.store, invoice, row),
     // no further amount is requested until the value of the money in another coin is known
-    remaining: remainingUnits(row.quote_amount, received, done || seen.some(isUnknown)),
+    remaining: sendable(app, row, remainingUnits(row.quote_amount, received, done || seen.some(isUnknown))),
     confirmations: depths[furthest] ?? 0,
     waitsFor: assetOf(credits[furthest]?.asset ?? row.asset),
     required: needed[furthest] ?? expectedConfirmations(app, business, invoice, asset),
@@ -108,6 +108,10 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     })),
   };
 }
+
+/** The rest of a payment, or the least that its coin's network carries, which no wallet sends less of. */
+const sendable = (app: App, { chain_key, address }: PaymentRow, rest: bigint): bigint =>
+  rest === 0n ? rest : (app.chains.find(chain_key)?.adapter.spending?.sendable(address, rest) ?? rest);
 
 function named(credit: CreditRow): { txid: string; internal: boolean } {
   const { tx_id: txid, internal = false } = shownTransaction(credit);

@@ -245,7 +245,7 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
     }
   }
   const spending = chain.spending;
-  if (wanted.units !== null && spending.isDust(address, wanted.units)) {
+  if (wanted.units !== null && spending.sendable(address, wanted.units) > wanted.units) {
     throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
   }
   const fee = wanted.feeMax ?? estimatedFee(tx, { business, account, chain, wanted, feeRate });

@@ -86,7 +86,9 @@ describe('changing', () => {
   });
 
   it('to a coin whose network does not carry so little is refused, as asking for it at first is', async () => {
-    Object.assign(ltc.chain.adapter, { spending: { isDust: (_: string, units: bigint) => units < 546n } });
+    Object.assign(ltc.chain.adapter, {
+      spending: { sendable: (_: string, units: bigint) => (units < 546n ? 546n : units) },
+    });
     btc.rate({ BTC: '50000', LTC: '99000000' });
     await syncBoth();
     const before = payment();

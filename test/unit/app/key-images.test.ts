@@ -23,7 +23,7 @@ async function learning(knows: (outpoint: string) => boolean, imageOf = (outpoin
   const bench = await Bench.open('XMR', {}, { signer });
   Object.assign(bench.chain.adapter, {
     keyImages: true,
-    spending: { feeAsset: 'XMR', transaction: async () => '00', isDust: () => false },
+    spending: { feeAsset: 'XMR', transaction: async () => '00', sendable: (_: string, units: bigint) => units },
   });
   const paid = await bench.invoice();
   return { bench, asked, coin: (n: number) => bench.credit(paid.targetId, 5n, 0, { n }) };

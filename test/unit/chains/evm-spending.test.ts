@@ -548,7 +548,7 @@ describe('what a payment costs, and which keys it has', () => {
   const spending = spendingOf(null);
 
   it('follows from its asset', () => {
-    expect([spending.isDust('', 0n), spending.isDust('', 1n)]).toEqual([true, false]);
+    expect([spending.sendable('', 0n), spending.sendable('', 2n)]).toEqual([1n, 2n]);
     const assets = ['ETH', 'USDT_ERC20'] as const;
     expect(assets.map((asset) => spending.usualFee(asset, 3_000n))).toEqual([63_000n, 240_000n]);
     const estimates = assets.map((asset) => spending.estimate({ asset, feeRate: 3_000n } as never));

@@ -103,8 +103,8 @@ export class EvmSpending extends OfSource implements Spending {
     return maxPriorityFeePerGas < minOf(TIP_PLAIN, maxFeePerGas / 2n);
   }
 
-  isDust(_address: string, units: bigint): boolean {
-    return units <= 0n;
+  sendable(_address: string, units: bigint): bigint {
+    return maxOf(units, 1n);
   }
 
   pays({ script }: DecodedOutput, address: string): boolean {

@@ -2,7 +2,7 @@
 import type { AssetId, Network } from '../../../domain/assets.ts';
 import { CHECKPOINT_BLOCKS_MAX } from '../../../domain/chain.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
-import { minOf } from '../../../domain/money.ts';
+import { maxOf, minOf } from '../../../domain/money.ts';
 import type {
   Coin,
   Decoded,
@@ -112,9 +112,9 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
     return 'It carries a CashToken, which would be lost. A wallet that knows such tokens, with the same words, can move it';
   }
 
-  isDust(address: string, units: bigint): boolean {
+  sendable(address: string, units: bigint): bigint {
     // decoding an address takes as long as a statement
-    return units < highestDust(this.#chain) && units < dustOf(this.#chain, this.#scriptOf(address));
+    return units < highestDust(this.#chain) ? maxOf(units, dustOf(this.#chain, this.#scriptOf(address))) : units;
   }
 
   pays({ script }: DecodedOutput, address: string): boolean {

@@ -84,8 +84,8 @@ export class MoneroSpending extends OfSource implements Spending {
     return 0n;
   }
 
-  isDust(): boolean {
-    return false;
+  sendable(_address: string, units: bigint): bigint {
+    return units;
   }
 
   /** True for an output to somebody else, whose address nobody can read: the caller compares amounts (`Decoded.hidden`). */
