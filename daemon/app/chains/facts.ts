@@ -39,7 +39,7 @@ const RIVALS_PER_INPUT_MAX = 8;
 /** Credits of a conflicting transaction that are removed at a time. */
 const RIVAL_CREDITS_MAX = 2 * OUTPUTS_PER_UNCONFIRMED_MAX;
 
-type Quote = Pick<PaymentRow, 'quote_issued_at' | 'quote_ends_at'>;
+type Quote = Pick<PaymentRow, 'created_at' | 'quote_issued_at' | 'quote_ends_at'>;
 
 export type Step = {
   app: App;
@@ -198,15 +198,15 @@ function quotedFor(
 }
 
 /**
- * When a new deposit was first seen: at its block's time, limited to the time between the last sync and now; or now. A
- * clock too far ahead of the chain's does not count, because deadlines also use the chain's time. The result is never
- * before the payment's last quote.
+ * When a new deposit was first seen: at its block's time, limited to the time between the last sync and now, and never before its payment was
+ * asked for, since miners may date a block back and our clock may be ahead; or now. A clock too far ahead of the chain's does not count, because
+ * deadlines also use the chain's time: then the result is never before the payment's last quote.
  */
 function firstSeen({ app, syncedAt, medianTime }: Step, { block, blockTime }: Credit, quote?: Quote): number {
   const now = app.now();
   // blocks with their own median time are never dated before the known tip; a sync after now began by a wrong clock
   const knownAt = (block !== null && medianTime !== undefined) || syncedAt > now ? 0 : syncedAt;
-  if (blockTime !== undefined) return Math.min(now, Math.max(knownAt, blockTime));
+  if (blockTime !== undefined) return Math.min(now, Math.max(knownAt, blockTime, quote?.created_at ?? 0));
   if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
   const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};
   if (now - medianTime > MS_PER_DAY) return Math.min(now, Math.max(medianTime, quote_issued_at));

@@ -80,12 +80,13 @@ export function quotedAt(
   reader: Reader,
   payment: PaymentRow,
   targetId: number,
-): Pick<PaymentRow, 'asset' | 'quote_issued_at' | 'quote_ends_at'> {
+): Pick<PaymentRow, 'asset' | 'created_at' | 'quote_issued_at' | 'quote_ends_at'> {
   if (payment.target_id === targetId) return payment;
   const left = leftTargets(reader, payment).find(({ target_id }) => target_id === targetId);
   assert(left, `target ${targetId} is one of invoice ${payment.invoice_id}`);
   // a credit that was seen after its coin was left is outside its quote
-  return { asset: left.asset, quote_issued_at: left.left_at + 1, quote_ends_at: left.left_at };
+  const { created_at } = payment;
+  return { asset: left.asset, created_at, quote_issued_at: left.left_at + 1, quote_ends_at: left.left_at };
 }
 
 export type NextTarget = PaymentTarget &

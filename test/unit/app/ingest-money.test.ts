@@ -43,6 +43,19 @@ describe('what a deposit is worth', () => {
     expect(bench.row(TX()).value).toBe(paid.units * 60_000n);
   });
 
+  it('in a block that is dated before its first quote, that one’s rate', async () => {
+    for (const usd of ['57000', '60000']) {
+      bench.advance(5 * MINUTE);
+      bench.rate(usd);
+    }
+    await bench.tell();
+    paid = await bench.invoice();
+    const blockTime = bench.at - 2 * MINUTE;
+    await bench.tell({ blocks: 1, medianTime: bench.at, credits: () => [{ ...full(0), blockTime }] });
+    expect(bench.row(TX())).toMatchObject({ value: paid.units * 60_000n, first_seen_at: bench.at });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
   it('after its quote, the rate when it was seen', async () => {
     bench.advance(2 * HOUR);
     bench.rate('30000');
