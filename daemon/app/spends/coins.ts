@@ -4,7 +4,7 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { Coin } from '../../domain/spend.ts';
-import { balanceOf, type TargetRow } from '../../store/queries/credits.ts';
+import { balanceOf, creditByOutpoint, type TargetRow } from '../../store/queries/credits.ts';
 import {
   type AnyCoinRow,
   type CoinRow,
@@ -77,8 +77,15 @@ function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: nu
     .reduce((sum, row) => {
       // a sweep's fee is part of its amount if both are the same asset
       const fee = row.sweep && row.fee_asset === row.asset ? (row.fee ?? 0n) : row.fee_held;
-      return sum + (row.asset === asset ? row.units : 0n) + (row.fee_asset === asset ? fee : 0n);
+      const units = row.asset === asset && isCounted(reader, row) ? row.units : 0n;
+      return sum + units + (row.fee_asset === asset ? fee : 0n);
     }, 0n);
+}
+
+/** Whether the balance has what a withdrawal takes. A deposit that is to be sent back may be in no block, and is not planned before. */
+function isCounted(reader: Reader, { outpoint, spend_id, chain_key }: WithdrawalRow): boolean {
+  if (outpoint === null || spend_id !== null) return true;
+  return reader.get(creditByOutpoint, { outpoint, chain_key })?.counted === true;
 }
 
 /** Whether a withdrawal takes everything that there is, and not only a deposit. */

@@ -1,7 +1,9 @@
-/** A refund whose deposit leaves the chain between its claim and its signature. */
+/** A refund whose deposit leaves the chain between its claim and its signature, and one whose deposit is in no block. */
 import { expect, it } from 'vitest';
+import { refundDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
+import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 
 const CONFIRMED = 6;
@@ -41,4 +43,17 @@ it('is not signed, waits for the deposit, and goes out once it is back', async (
   await pay.round();
   expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
   expect(told()).not.toContain('withdrawal.refused');
+});
+
+it('takes from the balance only what its deposit brought there', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([2n * COIN], CONFIRMED);
+  await pay.deposit(5n * COIN);
+  await pay.sync();
+  const [item] = pay.app.store.all(inboxBelow, { id: Number.MAX_SAFE_INTEGER, limit: 1 });
+  const { units } = await refundDeposit(pay.app, item!.id, pay.recipient());
+  expect([units, pay.available()]).toEqual([5n * COIN, 2n * COIN]);
+  await pay.chain.mine(1);
+  await pay.sync();
+  expect(pay.available()).toBe(2n * COIN);
 });
