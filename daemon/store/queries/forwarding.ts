@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, inOrder, insert, NO, remove, sqlite, statement, update, word } from '../statement.ts';
+import { columnsBut, find, inOrder, insert, NO, remove, sqlite, statement, update, word, YES } from '../statement.ts';
 
 export type ForwardPlanRow = Row<'forward_plan'>;
 
@@ -50,7 +50,7 @@ export const forwardGasSince = statement((p: { account_id: number; asset: AssetI
     .where('forwards', '=', p.asset),
 );
 
-/** The deposits, or parts of them, that a business has not decided about. */
+/** The deposits, or parts of them, that a business has not decided about and whose money the balance has, or had until it was spent. */
 export const undecidedIn = statement((p: { business_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('inbox')
@@ -59,7 +59,8 @@ export const undecidedIn = statement((p: { business_id: number; asset: AssetId }
     .where('inbox.business_id', '=', p.business_id)
     .where('inbox.state', '=', word('open'))
     .where('credit.asset', '=', p.asset)
-    .where('credit.gone', '=', NO),
+    .where('credit.gone', '=', NO)
+    .where((eb) => eb.or([eb('credit.counted', '=', YES), eb('credit.spent_txid', 'is not', null)])),
 );
 
 /** The amounts that refund links promise, and that no withdrawal reserves yet. Null: of a deposit in the inbox. */

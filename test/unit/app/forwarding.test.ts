@@ -94,6 +94,19 @@ describe('a payment of a plan', () => {
     expect([states(pay), planOf(pay, id).problem]).toEqual([['completed'], null]);
   });
 
+  it('waits for no deposit of which no block brought anything into the balance', async () => {
+    const { pay } = await shopWithPlan();
+    await pay.deposit(9n * COIN);
+    await pay.sync();
+    await passForwards(pay.app, pay.bench.chain);
+    expect(forwarded(pay).map(({ units, fee_held }) => units + fee_held)).toEqual([(3n * COIN) / 2n]);
+    await pay.chain.mine(6);
+    await pay.round();
+    // what nobody decided about stays
+    await passForwards(pay.app, pay.bench.chain);
+    expect(states(pay)).toHaveLength(1);
+  });
+
   it.each<[string, string]>([
     ['changed', 'UPDATE forward_plan SET updated_at = updated_at + 1'],
     ['given another time', 'UPDATE forward_plan SET next_at = next_at + 60000'],
