@@ -92,6 +92,17 @@ const proposed = (address: string, amount = '1.5', speed = '0.0001') => ({
   },
 });
 
+/** The proposal of a payment of real ether that is collected first, so that it has no bytes. */
+function ofEther(feeMax: bigint) {
+  const made = proposed('0x52908400098527886E0F7030069857D2E4169EE7');
+  const [intent] = made.preview.intents;
+  const units = '1500000000000000000';
+  Object.assign(made.preview, { crypto: 'ETH', fee_crypto: 'ETH', speeds: [] });
+  Object.assign(intent!, { network: 'mainnet', chain: 'ETH', asset: 'ETH', units, feeMax: '2000000000000000' });
+  const collect = { chain: 'ETH', coin: 'ETH', addresses: 2, cost: '0.001', fee_max: `${feeMax}`, needs: null };
+  return { ...made, collect: { ...collect, until: Date.now() + 3_600_000 } };
+}
+
 const NONE = { count: 0, sum: '0', unvalued: 0 };
 const closing = (number: number, taken: string) => ({
   number,
@@ -249,6 +260,21 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await page.getByLabel('LTC address of the recipient').fill(`  ${OURS} `);
     await page.getByRole('button', { name: 'Go on to the review' }).click();
     await page.getByRole('button', { name: 'Approve and send 1.5\u00a0LTC' }).waitFor();
+  });
+
+  it.each([
+    { name: 'the sandbox', over: {} },
+    { name: 'a network for tests', over: { network: 'regtest' } },
+    { name: 'another account', over: { network: 'mainnet', account_no: 1 } },
+    { name: 'a business that nobody asked for', over: { id: 2, network: 'mainnet' } },
+  ])('shows no review of real money while the frame tells of $name', async ({ over }) => {
+    const page = await lies.show('withdrawals/7/approve', {
+      'business.list': () => ({ businesses: [{ ...BUSINESS, ...over }] }),
+      'withdrawal.propose': () => ofEther(3_000_000_000_000_000n),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+    });
+    await page.getByText('Do not approve anything').waitFor();
+    expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
   });
 
   it('closes no day of a business under the figures of another one, and shows the closing that was chosen', async () => {

@@ -5,6 +5,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Speed } from '../../../daemon/domain/withdrawal.ts';
+import { differs } from '../../../daemon/operator/reading.ts';
 import { ApprovalRequest, type Proposal } from '../../../daemon/operator/request.ts';
 import type { OperatorRequest } from '../../../daemon/operator/review.ts';
 import type { ReviewView, ShownIn } from '../../../daemon/operator/view.ts';
@@ -72,8 +73,10 @@ export default function Approve({ task }: { task: Task }): ReactNode {
   });
   const title = titleOf(task, t);
   const back = { to: task.kind === 'pay' ? href('withdrawals') : backOf(task), name: t('title') };
-  const { error, data } = read;
-  useOwnBusiness(data?.proposed.withdrawals[0]?.business_id);
+  const { data } = read;
+  const { all } = useBusinesses();
+  const other = useOwnBusiness(data);
+  const error = read.error ?? other;
   const isRefused = error !== null && 'code' in error && String(error.code).startsWith('review.');
   return (
     <Page title={title} back={back} note={data && <AskedFor proposed={data.proposed} />}>
@@ -83,7 +86,7 @@ export default function Approve({ task }: { task: Task }): ReactNode {
         ) : (
           <Problem error={error} means={t('nothingMoved')} retry={() => void read.refetch()} />
         )
-      ) : data ? (
+      ) : data && all.length > 0 ? (
         <Body
           key={speed}
           task={task}
@@ -113,13 +116,19 @@ function useShownIn(): (proposed: Proposed) => Promise<ShownIn | undefined> {
   };
 }
 
-/** The frame says whose money it is and whether it is real: it must be the withdrawal's business. */
-function useOwnBusiness(id: number | undefined): void {
-  const { business, choose } = useBusinesses();
+/** The frame says whose money it is and whether it is real: it must be the withdrawal's business. Why not, if something else would be signed. */
+function useOwnBusiness(read: ProposalQuery | undefined): Error | null {
+  const { business, all, choose } = useBusinesses();
+  const id = read?.proposed.withdrawals[0]?.business_id;
   const isOther = id !== undefined && business !== null && business.id !== id;
   useEffect(() => {
     if (isOther) choose(id);
   }, [isOther, id, choose]);
+  const signed = read?.request?.view.decoded;
+  if (!signed || all.length === 0) return null;
+  const own = all.find((one) => one.id === id);
+  if (own?.network === signed.network && own.account_no === signed.accountNo) return null;
+  return differs(`it is of account ${signed.accountNo} of ${signed.network}`);
 }
 
 const backOf = (task: Task): string => ('id' in task ? href('withdrawals', task.id) : href('withdrawals'));
