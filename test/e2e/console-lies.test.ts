@@ -277,6 +277,37 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
   });
 
+  it('grants gas for the account of the business in the frame, whatever the service says of a desk', async () => {
+    const desk = {
+      business_id: 1,
+      business: 'Shop',
+      network: 'mainnet',
+      account_no: 7,
+      chain: 'ETH',
+      coin: 'ETH',
+      tank: { address: '0x52908400098527886E0F7030069857D2E4169EE7', amount: '0', index: 0 },
+      former_tanks: [],
+      price: '1',
+      prices: [],
+      assets: [],
+      needs: null,
+      plan: null,
+    };
+    const forecast = { items: [], worth: 1, cost: '1', cost_usd: null, coin: 'ETH', price: '1', needs: null };
+    const page = await lies.show('gas', {
+      'business.list': () => ({ businesses: [{ ...BUSINESS, network: 'testnet', account_no: 3 }] }),
+      'gas.status': () => ({ desks: [desk] }),
+      'gas.forecast': () => ({ ...forecast, fee_max: '2000000000000000000' }),
+      'wallet.status': () => ({ wallet: { state: 'unlocked', retry_after_seconds: 0 } }),
+      'gas.collect': () => ({ plan: null }),
+    });
+    await page.getByRole('textbox', { name: 'Wallet passphrase' }).fill('a passphrase');
+    await page.getByRole('button', { name: 'Collect now' }).click();
+    const grants = () => lies.asked.find(({ method }) => method === 'desktop.authorize')?.input;
+    const own = { network: 'testnet', accountNo: 3, chain: 'ETH' };
+    await expect.poll(grants).toMatchObject({ wanted: { grants: [own] } });
+  });
+
   it('closes no day of a business under the figures of another one, and shows the closing that was chosen', async () => {
     const other = { ...BUSINESS, id: 2, name: 'Bar' };
     const late = Promise.withResolvers<unknown>();

@@ -24,7 +24,8 @@ export default function GasDesk(): ReactNode {
 }
 
 function Desks({ business }: { business: Business }): ReactNode {
-  const desks = useDesks(`${business.id}`);
+  const { id, network, account_no } = business;
+  const desks = useDesks(`${id}`);
   return (
     <Answer of={desks} rows={8}>
       {(known) => (
@@ -35,7 +36,8 @@ function Desks({ business }: { business: Business }): ReactNode {
               <Problem error={desks.error} retry={() => void desks.refetch()} />
             </div>
           )}
-          <Content known={known} />
+          {/* the frame says whose gas it is and whether it is real: grants are for that account, whatever a desk says */}
+          <Content known={known.map((one) => ({ ...one, desk: { ...one.desk, network, account_no } }))} />
         </>
       )}
     </Answer>
