@@ -165,6 +165,7 @@ export function viewOf(
     now: money.of(now),
   }));
   const granted = collect && feeMoney.of(BigInt(review?.collect?.feeMax ?? collect.fee_max));
+  const fees = feeMoney.total([feeMoney.of(rest.feeMax), ...(granted ? [granted] : [])]);
   const before = rest.before.map((units) => money.of(units));
   const back = rest.back === null ? null : money.of(rest.back);
   const own = isApart ? [] : [fee];
@@ -187,7 +188,7 @@ export function viewOf(
     leaves: money.total([...paid, ...before, ...own]),
     currency: shownIn.currency,
     rate: rate === null ? null : cents(rate),
-    isFeeHigh: !isApart && isFeeHigh(rest.feeMax, moved),
+    isFeeHigh: !isApart && isFeeHigh(fees.units, moved),
     speeds: preview.speeds.map(({ speed, minutes, fee: cost }) => ({
       speed,
       minutes,
@@ -198,7 +199,7 @@ export function viewOf(
         addresses: collect.addresses,
         missing: collect.needs,
         feeMax: granted,
-        total: feeMoney.total([granted, feeMoney.of(rest.feeMax)]),
+        total: fees,
         until: review?.collect?.until ?? collect.until,
       },
     warnings: preview.warnings,

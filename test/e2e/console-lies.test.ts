@@ -277,6 +277,19 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
   });
 
+  it.each([
+    { fees: 'a little', most: 3_000_000_000_000_000n, says: 'Fee is 0.34 % of the amount' },
+    { fees: 'much', most: 748_000_000_000_000_000n, says: 'Fee is 50.00 % of the amount, and may rise above 5 %' },
+  ])('warns of the fees of a collection in the coin that is paid: $fees', async ({ most, says }) => {
+    const page = await lies.show('withdrawals/7/approve', {
+      'business.list': () => ({ businesses: [{ ...BUSINESS, network: 'mainnet' }] }),
+      'withdrawal.propose': () => ofEther(most),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+    });
+    await page.getByRole('button', { name: 'Approve and send 1.5\u00a0ETH' }).waitFor();
+    expect(await page.locator('.checks li').allTextContents()).toContain(says);
+  });
+
   it('grants gas for the account of the business in the frame, whatever the service says of a desk', async () => {
     const desk = {
       business_id: 1,

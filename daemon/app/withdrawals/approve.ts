@@ -92,7 +92,8 @@ export async function previewWithdrawal(app: App, name: string, speed: Speed = '
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     const collect = isForCollecting(error) ? await collectTerms(app, row) : null;
-    if (collect) return { rows: [row], preview: await afterCollecting(app, row, row.units), why: null, collect };
+    if (collect)
+      return { rows: [row], preview: await afterCollecting(app, row, row.units, collect.cost), why: null, collect };
     const refusal = isForCollecting(error) ? await app.gas.refusalOf(app, row) : null;
     return { rows: [row], preview: null, why: messageOf(whyNotNow(app, row, refusal ?? error)), collect: null };
   }
@@ -104,7 +105,8 @@ async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
   if (business.network === 'sandbox' || (await app.gas.refusalOf(app, row))) return null;
   const collect = await collectTerms(app, { ...row, approval: null });
   if (!collect || collect.places < 2) return null;
-  const preview = await afterCollecting(app, row, minOf(collect.units, sweepLimit(app.store, row) ?? collect.units));
+  const units = minOf(collect.units, sweepLimit(app.store, row) ?? collect.units);
+  const preview = await afterCollecting(app, row, units, collect.cost);
   const left = collect.left.map(({ at }) => at);
   return {
     rows: [row],
@@ -116,9 +118,9 @@ async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
 
 /**
  * A preview without a transaction: the recipient, the amount and the highest fee, which is all that the approval binds. `units`: the
- * amount, of a sweep the highest one.
+ * amount, of a sweep the highest one. `cost`: of collecting.
  */
-async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Promise<Preview> {
+async function afterCollecting(app: App, row: WithdrawalRow, units: bigint, cost: bigint): Promise<Preview> {
   const holder = holderOf(app, row);
   const spending = holder.chain.spending;
   const fee = usualFee(spending, row.asset, await feeRateNow(holder.chain));
@@ -126,7 +128,7 @@ async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Pro
   const outputs = [payoutTo(row.address, row.asset, units)];
   const intent: Intent = { ...intentOf(holder, row), units: units.toString(), feeMax: feeMax.toString() };
   return {
-    ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, size: 0, rows: [row] }),
+    ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, cost, size: 0, rows: [row] }),
     purpose: 'pay',
     intents: [intent],
     feeMax,
@@ -209,11 +211,12 @@ export function describePlan(
   return describe(app, { business, chain, asset }, spending.describe(plan), { fee: plan.fee, size, rows });
 }
 
+/** `cost`: of collecting the money first. */
 function describe(
   app: App,
   { business, chain, asset }: Pick<Holder, 'business' | 'chain' | 'asset'>,
   description: Description,
-  { fee, size, rows }: { fee: bigint; size: number; rows: readonly WithdrawalRow[] },
+  { fee, cost = 0n, size, rows }: { fee: bigint; cost?: bigint; size: number; rows: readonly WithdrawalRow[] },
 ): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
   const usdRateOf = (symbol: AssetId): bigint | null =>
     app.rates.rate(business.network, symbol, 'USD', app.now())?.scaled ?? null;
@@ -236,7 +239,7 @@ function describe(
     ...rows.flatMap((row) => typedSaid(app.store, row)),
     ...reports.flatMap(({ row, report }) => firstApproved(report, row)),
   ];
-  warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));
+  warnings.push(...highFeeWarnings({ asset, feeAsset, fee: fee + cost, amount, ...rates }));
   return {
     ...description,
     asset,

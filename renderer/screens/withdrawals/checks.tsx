@@ -115,10 +115,11 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
 
 const PERCENT_DECIMALS = 2;
 
-/** The fee as a share of what is moved, in percent with two decimals, rounded up; null if they are of two coins. */
+/** The fee, with a collection the highest fees, as a share of what is moved, in percent with two decimals, rounded up; null if they are of two coins. */
 function shareOf(view: ReviewView): string | null {
   const moved = headlineSum(view).units;
   if (view.fee.asset !== view.takes.asset || moved <= 0n) return null;
-  const hundredths = (view.fee.units * 10_000n + moved - 1n) / moved;
+  const fees = view.collect?.total ?? view.fee;
+  const hundredths = (fees.units * 10_000n + moved - 1n) / moved;
   return `${hundredths / 100n}.${`${hundredths % 100n}`.padStart(2, '0')}`;
 }

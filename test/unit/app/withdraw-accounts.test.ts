@@ -118,6 +118,27 @@ describe.each([ETH, TOKEN])('$name: taking everything', (family) => {
     expect(preview!.warnings.filter(({ code }) => code === 'left_behind')).toEqual([]);
   });
 
+  it('warns of the fees of collecting, too', async () => {
+    const everything = async (units: bigint) => {
+      const pay = await family.open();
+      for (const _ of [1, 2, 3]) await pay.deposits([units]);
+      await pay.chain.mine(DEEP);
+      await pay.sync();
+      const { preview, collect } = await previewWithdrawal(pay.app, `${await pay.withdraw(null)}`);
+      const codes = preview!.warnings.map(({ code }) => code);
+      return {
+        coin: pay.chain.coin,
+        fees: preview!.fee + collect!.cost,
+        high: codes.filter((one) => /_fee$/.test(one)),
+      };
+    };
+    const { coin } = (await family.open()).chain;
+    const { fees, high } = await everything(coin);
+    expect(high).toEqual([]);
+    // 6 % of three of them; the payment alone costs less than 2 %
+    expect((await everything((fees * 100n) / 18n)).high).toEqual([family.hasGas ? 'dear_fee' : 'high_fee']);
+  });
+
   it('says what stays where, because it lacks confirmations', async () => {
     const pay = await family.openUsual();
     const { coin } = pay.chain;

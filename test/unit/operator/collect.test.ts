@@ -90,6 +90,18 @@ describe('a payment that is collected for', () => {
     expect(text).toContain("It is on several addresses: 2 are collected first, by the service's word.");
   });
 
+  it.each([
+    { cost: 'a hundredth', fee_max: '10000000000000000', warns: false },
+    { cost: 'a tenth', fee_max: '100000000000000000', warns: true },
+  ])('is warned of when the fees of both are $cost of the same coin', ({ fee_max, warns }) => {
+    const collect = { ...COLLECT, fee_max };
+    const inEther: Intent = { ...INTENT, asset: 'ETH', units: `${10n ** 18n}`, feeAsset: 'ETH' };
+    const review = Review.of(given(inEther), APPROVE, NOW, collect);
+    const view = viewOf(review, { ...said, crypto: 'ETH' }, { ...stated, ...collect });
+    expect(view.isFeeHigh).toBe(warns);
+    expect(reviewText(view).includes('WARNING: The fee may be more than 5 %')).toBe(warns);
+  });
+
   it('is approved together with the grant for its own account, with one passphrase', async () => {
     const asked: Authorization[] = [];
     const authorize: Authorize = async (wanted) => {
