@@ -52,8 +52,9 @@ function needFee(session: Session, { feeMax }: ApprovalOptions, view: ReviewView
   }
 }
 
-/** Whether the operator said what it is to pay. */
+/** Whether the operator said what it is to pay, or which deposit it moves: then nothing but the fee is the service's choice. */
 function isNamed(asked: OperatorRequest): boolean {
+  if (asked.kind === 'bump') return true;
   if (asked.kind === 'batch') return asked.payments !== undefined;
   return asked.kind === 'approve' && Object.values(asked.expected ?? {}).some((value) => value !== undefined);
 }

@@ -15,6 +15,7 @@ import { proofOf } from '../../../daemon/contract/proof.ts';
 import { ASSETS } from '../../../daemon/domain/assets.ts';
 import { messageOf } from '../../../daemon/domain/messages.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
+import { ADDRESS_SELF } from '../../../daemon/wallet/signer/port.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { cli, fakeIo } from '../cli-kit.ts';
@@ -198,6 +199,27 @@ describe('approving', () => {
     const all = expect.stringContaining('it may cost 1000000000.000000000001 ETH in fees, and not 0.5');
     expect(await approve('--fee-max', '0.5')).toMatchObject({ code: 1, err: all });
     expect(methods()).not.toContain('withdrawal.approve');
+  });
+
+  it('by a script that moves a stuck deposit pays no fee that it did not expect', async () => {
+    const order = payment('LTC', ['bumped']);
+    order.plan.inputs.splice(1);
+    order.plan.outputs = [{ kind: 'change', ...own('LTC', 1, 3), index: 3, units: 49_998_000n }];
+    const { outpoint } = order.plan.inputs[0]!;
+    const { intent } = order.withdrawals[0]!;
+    Object.assign(intent, { address: ADDRESS_SELF, units: '0', coins: [outpoint], feeMax: '2600000' });
+    answers = {
+      'withdrawal.propose': () => ({ withdrawals: [], preview: previewOf(order), why: null, collect: null }),
+      'withdrawal.approve': () => ({ withdrawals: [], outcome: null }),
+    };
+    const bump = (...more: string[]) => {
+      const secret = ['--passphrase-file', passphrase, '--yes'];
+      return cli(dataDir, ['withdrawal', 'bump', 'Shop', 'LTC', outpoint, ...secret, ...more]);
+    };
+    const unsaid = expect.stringContaining('it may cost 0.026 LTC in fees: with --yes, say how much with --fee-max');
+    expect(await bump()).toMatchObject({ code: 1, err: unsaid });
+    expect(methods()).toEqual(['withdrawal.propose']);
+    expect(await bump('--fee-max', '0.026')).toMatchObject({ code: 0 });
   });
 
   it.each(['completed', 'rejected', 'failed', 'broadcast'])('asks nothing about what is %s', async (state) => {
