@@ -13,6 +13,8 @@ export class ApprovalRequest {
   readonly #review: Review | null;
   readonly withdrawals: Result<'withdrawal.propose'>['withdrawals'];
   readonly view: ReviewView;
+  /** Whether the service was given MACs: it may use them, whatever it answers. */
+  isGiven = false;
 
   private constructor(
     call: Call,
@@ -64,6 +66,7 @@ export class ApprovalRequest {
       this.#review && !this.isOutside
         ? await this.#review.signed((wanted) => keyholder.authorize(passphrase, wanted))
         : { approvals: this.#withoutMacs(), gas: null };
+    this.isGiven ||= this.needsPassphrase;
     return this.#call('withdrawal.approve', { proposal: this.#proposal, approvals, gas });
   }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { PAID_INVOICE } from './lying-invoice.ts';
-import { BUSINESS, Lies, Lost } from './lying-kit.ts';
+import { BUSINESS, Lies, Lost, Refusal } from './lying-kit.ts';
 
 const OURS = 'rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kkxkgs6';
 const THIEFS = 'rltc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qn2kq7e';
@@ -289,6 +289,33 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await page.getByRole('button', { name: 'Approve and send 1.5\u00a0ETH' }).waitFor();
     expect(await page.locator('.checks li').allTextContents()).toContain(says);
   });
+
+  it.each(['withdrawal.insufficient', 'vault.passphrase', 'unavailable'] as const)(
+    'says that a server may have kept the approval that it answers with %s',
+    async (code) => {
+      const page = await lies.show(
+        'withdrawals/7/approve',
+        {
+          'business.list': () => ({ businesses: [{ ...BUSINESS, network: 'mainnet' }] }),
+          'withdrawal.propose': () => ofEther(3_000_000_000_000_000n),
+          'withdrawal.recipient': () => NOTHING_KNOWN,
+          'wallet.status': () => ({ wallet: { state: 'unlocked', retry_after_seconds: 0 } }),
+          'desktop.authorize': () => ({ approvals: ['a'.repeat(64)], grants: ['b'.repeat(64)] }),
+          'withdrawal.approve': () => Promise.reject(new Refusal(code)),
+        },
+        '?server=shop',
+      );
+      const kept = page.getByText('can keep an approval');
+      const denied = page.getByText('Nothing was approved');
+      await page.getByRole('checkbox', { name: /^I compared all/ }).check();
+      await page.getByLabel('Wallet passphrase').fill('a passphrase');
+      expect(await kept.count()).toBe(0);
+      await page.getByRole('button', { name: /^Approve and send/ }).click();
+      await kept.waitFor();
+      await page.getByText('countinghouse --server shop wallet revoke').waitFor();
+      expect(await denied.count()).toBe(0);
+    },
+  );
 
   it('grants gas for the account of the business in the frame, whatever the service says of a desk', async () => {
     const desk = {

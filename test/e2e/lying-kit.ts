@@ -1,6 +1,7 @@
 /** The built console in real Chromium, and in the place of a service whatever a test answers: a thief who took one over says what he likes. */
 import type { Page } from 'playwright-core';
 import type { Method, Params } from '../../daemon/contract/operator.ts';
+import type { DesktopMethod } from '../../daemon/operator/desktop.ts';
 import { launchChromium, type Windows } from '../support/chromium.ts';
 import { consoleFiles } from '../support/console.ts';
 
@@ -38,11 +39,14 @@ const ANSWERS = {
   'rates.list': () => ({ rates: [], currencies: [], credits: [] }),
 };
 
-/** By method; one that is missing gets no answer. Throws `Lost` for an answer that does not arrive. */
-type Answers = { [M in Method]?: (input: Params<M>) => unknown };
+/** By method; one that is missing gets no answer. Throws `Lost` for an answer that does not arrive, and `Refusal`. */
+type Answers = { [M in Method]?: (input: Params<M>) => unknown } & { [M in DesktopMethod]?: () => unknown };
 
 /** The service has carried a call out, maybe, and its answer was lost. */
 export class Lost extends Error {}
+
+/** An answer that refuses; its message is the code. */
+export class Refusal extends Error {}
 
 export class Lies {
   readonly page: Page;
@@ -99,6 +103,7 @@ export class Lies {
       return { ok: true, result: await answer(input) };
     } catch (error) {
       if (error instanceof Lost) return { ok: false, status: 0 };
+      if (error instanceof Refusal) return { ok: false, status: 400, error: { code: error.message, message: 'No' } };
       throw error;
     }
   }

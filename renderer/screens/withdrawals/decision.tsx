@@ -181,6 +181,8 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   const amount = useCoinText()(headlineSum(view).text, view.takes.asset);
   const known = verdicts.every((one) => one !== null);
   const isSaid = useServerName() !== null;
+  // by a server that may be in the hands of a thief
+  const isGiven = isSaid && request.isGiven;
   const open = verdicts.filter(
     (one) => one && one.kind !== 'lookalike' && (one.kind !== 'same' || isSaid),
   ) as Verdict[];
@@ -207,8 +209,11 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
           <span>{t('iCompared', { n: groups })}</span>
         </label>
       )}
-      {needsPassphrase && <Passphrase approval={approval} />}
-      {approval.error && !isPassphrase(approval.error) && <Problem error={approval.error} means={t('nothingMoved')} />}
+      {needsPassphrase && <Passphrase approval={approval} isGiven={isGiven} />}
+      {approval.error && (isGiven || !isPassphrase(approval.error)) && (
+        <Problem error={approval.error} {...(isGiven ? {} : { means: t('nothingMoved') })} />
+      )}
+      {approval.error && isGiven && <KeptApproval />}
       <button type="submit" className={warned ? 'button large' : 'button filled large'} disabled={!ready}>
         {approval.working
           ? t('approving')
@@ -224,11 +229,11 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   );
 }
 
-function Passphrase({ approval }: { approval: Approval }): ReactNode {
+function Passphrase({ approval, isGiven }: { approval: Approval; isGiven: boolean }): ReactNode {
   const t = useText(TEXTS);
   const { session } = useData();
   const { error, wait } = approval;
-  const wrong = error && isPassphrase(error) ? <WhyNot error={error} /> : null;
+  const wrong = error && !isGiven && isPassphrase(error) ? <WhyNot error={error} /> : null;
   return (
     <Field
       label={t('passphrase')}
