@@ -348,6 +348,34 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await expect.poll(grants).toMatchObject({ wanted: { grants: [own] } });
   });
 
+  it('sends no server the sale that waits for another one', async () => {
+    const shop = {
+      business: 1,
+      name: 'Shop',
+      network: 'sandbox',
+      currency: 'USD',
+      currencies: ['USD'],
+      cryptos: [{ crypto: 'LTC', ready: true }],
+      reach: 'everybody',
+      sales: [],
+    };
+    const answers = {
+      'counter.show': () => shop,
+      'item.list': () => ({ items: [] }),
+      'counter.sell': () => Promise.reject(new Lost()),
+    };
+    const page = await lies.show('counter', answers, '?server=shop');
+    await page.keyboard.type('500');
+    await page.keyboard.press('Enter');
+    const sent = () => lies.inputsOf('counter.sell').length;
+    await expect.poll(sent).toBeGreaterThan(0);
+    await lies.show('counter', answers, '?server=bar');
+    await page.locator('.till-amount').waitFor();
+    expect(sent()).toBe(0);
+    await lies.show('counter', answers, '?server=shop');
+    await expect.poll(sent).toBeGreaterThan(0);
+  });
+
   it('closes no day of a business under the figures of another one, and shows the closing that was chosen', async () => {
     const other = { ...BUSINESS, id: 2, name: 'Bar' };
     const late = Promise.withResolvers<unknown>();

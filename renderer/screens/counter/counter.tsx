@@ -23,7 +23,7 @@ export type Shop = Result<'counter.show'>;
 
 const READ_EVERY_MS = 15_000;
 /** The sale that is shown, also after a reload. */
-const SALE = 'countinghouse-till-sale';
+const SALE = `countinghouse-till-sale${location.search}`;
 const SOUND = 'countinghouse-sound';
 
 export default function Counter(): ReactNode {

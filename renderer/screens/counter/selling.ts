@@ -7,7 +7,8 @@ import { CallError, type Params } from '../../bridge.ts';
 import { useChange } from '../../data.tsx';
 import { newRequest } from '../../parts/request.ts';
 
-const PENDING = 'countinghouse-till-pending';
+/** A page of the desktop program may be about a server, which must not get the sales of another one. */
+const PENDING = `countinghouse-till-pending${location.search}`;
 const AGAIN_MS = 3_000;
 const SERVER_FAULT = 500;
 type SaleFields = Omit<Params<'counter.sell'>, 'request'>;

@@ -29,7 +29,7 @@ import { useTip } from './tip.tsx';
 /** More are found by their category or their name. */
 const SHOWN_MAX = 60;
 const CATEGORIES_MAX = 6;
-const LAST = 'countinghouse-till-last';
+const LAST = `countinghouse-till-last${location.search}`;
 
 type Props = { shop: Shop; items: Item[]; selling: Selling; onSale(slug: string): void; t: T };
 
