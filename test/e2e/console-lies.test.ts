@@ -376,6 +376,24 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await expect.poll(sent).toBeGreaterThan(0);
   });
 
+  it('shows the code that pairs a till with one business under no other one', async () => {
+    const code = 'AAAABBBBCCCC';
+    const ends_at = new Date(Date.now() + 600_000).toISOString();
+    const page = await lies.show('settings', {
+      'business.list': () => ({ businesses: [BUSINESS, { ...BUSINESS, id: 2, name: 'Bar' }] }),
+      'console.list': () => ({ sessions: [] }),
+      'till.pair': () => ({ urls: [`http://192.168.1.2:8482/#sign-in=${code}`], code, ends_at }),
+    });
+    const shop = page.getByRole('combobox', { name: 'Business' }).first();
+    await shop.selectOption('2');
+    await page.getByRole('button', { name: 'Pair a till' }).click();
+    const shown = page.getByText('AAAA BBBB CCCC');
+    await shown.waitFor();
+    await shop.selectOption('1');
+    await shown.waitFor({ state: 'detached' });
+    expect(lies.inputsOf('till.pair')).toEqual([{ business: '2' }]);
+  });
+
   it('closes no day of a business under the figures of another one, and shows the closing that was chosen', async () => {
     const other = { ...BUSINESS, id: 2, name: 'Bar' };
     const late = Promise.withResolvers<unknown>();

@@ -1,7 +1,7 @@
 /** Pairs a tablet or a telephone of the shop's network, which then is a till and nothing else. */
 import { type ReactNode, useState } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { useBusiness } from '../../frame/business.tsx';
+import type { Business } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { Copy, Problem, State } from '../../parts/parts.tsx';
@@ -12,12 +12,11 @@ import TEXTS from './texts.ts';
 const READ_EVERY_MS = 2_000;
 const GROUP = /.{4}/g;
 
-export function PairTill(): ReactNode {
+/** A code is of the business that was shown when it was made. */
+export function PairTill({ business }: { business: Business }): ReactNode {
   const t = useText(TEXTS);
-  const business = useBusiness();
   const { up } = useConnection();
   const pair = useChange('till.pair', 'console.', 'reach.');
-  if (!business) return null;
   return (
     <div className="till-pairing">
       <p className="quiet">{t('tillNote')}</p>

@@ -40,7 +40,7 @@ export default function Settings(): ReactNode {
         <Reach />
       </Section>
       <Section title={t('tills')} id="tills">
-        <PairTill />
+        {business && <PairTill key={business.id} business={business} />}
       </Section>
       <ReleaseNotices t={t} />
       <Sessions t={t} />
