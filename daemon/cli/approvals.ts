@@ -89,7 +89,20 @@ export async function approved(
     const { wallet } = await session.call('wallet.status', {});
     if (wallet.state === 'locked') await keyholder.unlock(passphrase);
   }
-  return request.approve(keyholder, passphrase);
+  try {
+    return await request.approve(keyholder, passphrase);
+  } catch (error) {
+    if (request.isGiven) noteKept(session);
+    throw error;
+  }
+}
+
+/** Of an approval that a server may have, whatever it says. */
+export function noteKept(session: Session): void {
+  const { server } = session;
+  if (server === null) return;
+  const text = `If you approved it, a server that somebody controls can keep the approval and still have it signed for up to seven days: \`countinghouse --server ${server} wallet revoke\` ends every approval and limit.`;
+  session.note(text);
 }
 
 /** The same for the limits that a policy grants. */

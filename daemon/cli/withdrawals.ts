@@ -6,7 +6,7 @@ import type { Params, Result } from '../contract/operator.ts';
 import { MS_PER_SECOND } from '../domain/time.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Expected, OperatorRequest } from '../operator/review.ts';
-import { type ApprovalOptions, approved, withApproval } from './approvals.ts';
+import { type ApprovalOptions, approved, noteKept, withApproval } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
@@ -236,10 +236,6 @@ async function whatFollows(session: Session, id: string, seconds: number): Promi
 const GIVEN_UP =
   'A signed copy can still pay it, until a later payment from this account is confirmed, which spends a coin of it.';
 
-/** `server`: its name here. */
-const keptBy = (server: string): string =>
-  `If you approved it before, a server that somebody controls can keep the approval and still have it signed for up to seven days: \`countinghouse --server ${server} wallet revoke\` ends every approval and limit.`;
-
 async function reject(session: Session, { reason }: { reason?: string }, id = ''): Promise<void> {
   if (!session.yes) {
     const { withdrawal } = await session.call('withdrawal.show', { id });
@@ -249,7 +245,7 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
   const done = await session.call('withdrawal.reject', { id, reason });
   const { state } = done.withdrawal;
   session.print(done, () => `Withdrawal ${id} is ${state === 'failed' ? `given up. ${GIVEN_UP}` : 'rejected.'}\n`);
-  if (session.server !== null) session.note(keptBy(session.server));
+  noteKept(session);
 }
 
 async function speedUp(session: Session, options: ReplaceOptions, id = ''): Promise<void> {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
+import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { runCli } from '../../../daemon/cli/program.ts';
 import { grantHere } from '../../../daemon/home/keyholder.ts';
 import { serverFolder } from '../../../daemon/home/place.ts';
@@ -245,6 +246,44 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     expect(err).toContain('The wallet has ended every approval and limit');
     await unlock(folder);
     expect(await codeOf(signer.sign(kept))).toBe('signer.approval');
+  });
+
+  it('can keep an approval that it refuses, and the operator is told', async () => {
+    const { answers, asked, cli, passphrase } = thief;
+    const { plan, withdrawals } = payment('LTC', ['refused']);
+    const outputs = plan.outputs.map((output) => ({
+      address: null,
+      groups: '',
+      amount: '0.1',
+      usd_value: null,
+      change: output.kind === 'change',
+      change_index: output.kind === 'change' ? output.index : null,
+    }));
+    const preview = {
+      crypto: 'LTC',
+      purpose: 'pay',
+      outside: false,
+      intents: withdrawals.map(({ intent }) => intent),
+      raw: unsignedTransaction(plan),
+      outputs,
+      inputs: [],
+      fee: '0.00001',
+      fee_crypto: 'LTC',
+      fee_usd: null,
+      fee_max: '0.00002',
+      fee_max_usd: null,
+      usd_rate: null,
+      fee_rate: '1',
+      vsize: 141,
+      warnings: [],
+      notes: [],
+      speeds: [],
+      until: Date.now() + 86_400_000,
+    };
+    answers['withdrawal.propose'] = { withdrawals: [], preview, why: null, collect: null };
+    const { code, err } = await cli('withdrawal', 'approve', '1', '--yes', '--passphrase-file', passphrase);
+    expect([code, asked.at(-1)]).toEqual([1, 'withdrawal.approve']);
+    expect(err).toContain('`countinghouse --server shop wallet revoke` ends every approval and limit');
   });
 
   it('ends no wait for a passphrase, and uses up none of the operator’s tries', async () => {
