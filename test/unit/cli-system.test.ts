@@ -6,6 +6,7 @@ import {
   copyFileSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -15,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { endUnits } from '../../daemon/cli/service/install.ts';
 import { untilServing } from '../../daemon/cli/service/system.ts';
 import type { Session } from '../../daemon/cli/session.ts';
 import { bundled } from '../support/bundles.ts';
@@ -42,6 +44,15 @@ it('an installed service that ends is a failure, with the end of its log', async
   await expect(untilServing({ note: () => {} } as unknown as Session, 'countinghouse.service')).rejects.toThrow(
     'the service was installed, and does not run:\nerror: the disk is full. Nothing was changed',
   );
+});
+
+it('an uninstallation ends the units that there are: systemd 255 refuses a list with one that is not', () => {
+  const files = ['/etc/systemd/system/countinghouse.service', '/etc/sysusers.d/countinghouse.conf'];
+  program('systemctl', 'echo "$@" > "$0.asked"');
+  endUnits(files);
+  expect(readFileSync(join(folder, 'systemctl.asked'), 'utf8')).toBe('disable --now countinghouse.service\n');
+  program('systemctl', 'echo "it does not end" >&2; exit 1');
+  expect(() => endUnits(files)).toThrow('`systemctl disable --now countinghouse.service` failed: it does not end');
 });
 
 if (process.getuid?.() === 0) {

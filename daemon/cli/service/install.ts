@@ -5,7 +5,7 @@
  * Invariant: everything is checked before anything is written, and another program's file is kept under another name.
  */
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 import { entryFile, PACKAGE_FOLDER } from '../../kit/program.ts';
 import { VAULT_FILE } from '../../wallet/signer/files.ts';
@@ -181,6 +181,12 @@ function begin(separateSigner: boolean): void {
   run('systemctl', ['restart', ...units]);
 }
 
+/** Ends the units among files that exist: of a list with one that does not, systemd 255 ends none. Throws `Failure`. */
+export function endUnits(files: readonly string[]): void {
+  const units = files.map((file) => basename(file)).filter((name) => name.endsWith('.service'));
+  if (units.length > 0) run('systemctl', ['disable', '--now', ...units]);
+}
+
 export async function uninstallSystemd(
   session: Session,
   { deleteData = false, root = '' }: UninstallOptions,
@@ -191,10 +197,10 @@ export async function uninstallSystemd(
     await confirm(session.io, session.yes, question);
   }
   const runs = root === '' && existsSync('/run/systemd/system');
-  if (runs) run('systemctl', ['disable', '--now', ...UNITS, AT_HOME], true);
   const removed = [DAEMON_UNIT, SIGNER_UNIT, HOME_UNIT, SERVICE_ENVIRONMENT, SYSUSERS]
     .map((path) => join(root, path))
     .filter((path) => existsSync(path) && isOurs(path));
+  if (runs) endUnits(removed);
   for (const path of removed) rmSync(path);
   if (runs) run('systemctl', ['daemon-reload']);
   if (deleteData) {
