@@ -4,7 +4,7 @@
  * Invariant: text from outside (names, URLs, a daemon's answer) is printed without control characters, so that it
  * cannot move the cursor, change colours, or forge a line.
  */
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, type Stats, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { SERVICE_ENVIRONMENT } from '../config/paths.ts';
 import { fileCode, isFullFile } from '../kit/full-disk.ts';
@@ -95,11 +95,22 @@ function installedService(): Record<string, string> {
   }
 }
 
-/** Whether root runs this command on the data directory of a service, which runs as another user. */
-export function belongsToService(dataDir: string): boolean {
-  const found = process.getuid?.() === 0 ? lstatSync(dataDir, { throwIfNoEntry: false }) : undefined;
-  return found !== undefined && found.uid !== 0;
+/**
+ * Whose a folder is; null: nobody's who can be found. A link of root leads to a folder on another disk. One of another user leads root
+ * nowhere.
+ */
+export function ownerOf(folder: string): Pick<Stats, 'uid' | 'gid'> | null {
+  try {
+    const found = lstatSync(folder);
+    return found.isSymbolicLink() && found.uid === 0 ? statSync(folder) : found;
+  } catch {
+    return null;
+  }
 }
+
+/** Whether root runs this command on the data directory of a service, which runs as another user. */
+export const belongsToService = (dataDir: string): boolean =>
+  process.getuid?.() === 0 && (ownerOf(dataDir)?.uid ?? 0) !== 0;
 
 /** The input and output of this process. A reader that goes away (`… | head`) ends a command, never a daemon. */
 export function processIo(): Io {

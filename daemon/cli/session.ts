@@ -1,5 +1,4 @@
 /** The context of a command: the data directory, the output, and the daemon. */
-import { lstat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/operator.ts';
@@ -8,7 +7,7 @@ import { serverFolder } from '../home/place.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
 import type { WalletLocation } from '../operator/local-keyholder.ts';
 import { OPERATOR_SOCKET } from '../wallet/signer/files.ts';
-import { Failure, type Io, jsonLine, usage } from './io.ts';
+import { Failure, type Io, jsonLine, ownerOf, usage } from './io.ts';
 
 const VAULT_FOLDER = 'vault';
 
@@ -85,7 +84,7 @@ export class Session {
 
   /** Works as the user of a folder, unless it is root's or not there. A command that has a user already keeps it. */
   async #as<T>(folder: string, work: () => Promise<T>): Promise<T> {
-    const owner = process.geteuid?.() === 0 ? await lstat(folder).catch(() => null) : null;
+    const owner = process.geteuid?.() === 0 ? ownerOf(folder) : null;
     if (owner === null || owner.uid === 0) return work();
     const groups = process.getgroups?.() ?? [];
     process.setgroups?.([owner.gid]);

@@ -1,12 +1,13 @@
 /** `countinghouse signer`: the wallet as a service under another user, and the operator's access to it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { present } from '../domain/errors.ts';
 import type { Grant } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
-import { Failure, type Io, usage } from './io.ts';
+import { Failure, type Io, ownerOf, usage } from './io.ts';
 import { machineCommands } from './machines.ts';
 import { lockMinutes } from './parse.ts';
 import type { Session } from './session.ts';
@@ -95,7 +96,7 @@ const WRITER = `
 
 /** Runs as the folder's user, who may be compromised: root would follow its links with all of its rights. */
 async function writeAsOwner(dataDir: string, files: Record<string, string>): Promise<void> {
-  const { uid, gid } = await lstat(dataDir);
+  const { uid, gid } = present(ownerOf(dataDir), 'data directory');
   const as = process.getuid?.() === 0 ? { uid, gid } : {};
   const child = spawn(process.execPath, ['-e', WRITER, dataDir], {
     ...as,

@@ -6,9 +6,11 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -83,8 +85,11 @@ describe('service install', () => {
     );
     await service('install');
     for (const path of made) mkdirSync(path, { recursive: true });
+    const [folder = '', disk] = [made[0], join(root, 'disk')];
+    renameSync(folder, disk);
+    symlinkSync(disk, folder);
     expect((await service('uninstall', '--delete-data', '--yes')).out).toContain('The data were deleted.');
-    expect(made.filter((path) => existsSync(path))).toEqual([]);
+    expect([...made, disk].filter((path) => lstatSync(path, { throwIfNoEntry: false }))).toEqual([]);
   });
 
   it('hands the passphrase on as a credential, to whoever has the wallet', async () => {

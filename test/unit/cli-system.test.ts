@@ -116,12 +116,19 @@ if (process.getuid?.() === 0) {
       expect([uid, gid]).toEqual([NOBODY, NOBODY]);
     });
 
-    it('name the service, and what it may not read, while it does not run', () => {
+    it.each([
+      ['its folder', ''],
+      ['a link of root to its folder', '-link'],
+    ])('name the service, and what it may not read, while it does not run: by %s', (_, end) => {
+      const place = `${folder}${end}`;
+      if (end !== '') symlinkSync(folder, place);
       chownSync(folder, NOBODY, NOBODY);
-      const config = join(folder, 'countinghouse.toml');
+      const config = join(place, 'countinghouse.toml');
       writeFileSync(config, '', { mode: 0o600 });
-      expect(cli('status').stderr).toContain('`systemctl start countinghouse` starts it');
-      expect(cli('doctor').stdout).toMatch(
+      const told = ['status', 'doctor'].map((command) => cli('--data-dir', place, command));
+      if (end !== '') rmSync(place);
+      expect(told[0]?.stderr).toContain('`systemctl start countinghouse` starts it');
+      expect(told[1]?.stdout).toMatch(
         new RegExp(`PROBLEM +configuration +.*cannot be read: EACCES: \`chown nobody ${config}\``),
       );
     });

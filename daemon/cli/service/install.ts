@@ -204,7 +204,12 @@ export async function uninstallSystemd(
   for (const path of removed) rmSync(path);
   if (runs) run('systemctl', ['daemon-reload']);
   if (deleteData) {
-    for (const path of [DATA_DIR, SIGNER_DIR, ...CACHES]) rmSync(join(root, path), { recursive: true, force: true });
+    for (const path of [DATA_DIR, SIGNER_DIR, ...CACHES]) {
+      const place = join(root, path);
+      // a folder on another disk, with a link in its place
+      const target = existsSync(place) ? realpathSync(place) : place;
+      for (const one of new Set([target, place])) rmSync(one, { recursive: true, force: true });
+    }
     if (root === '') for (const user of [SIGNER_USER, USER]) run('userdel', [user], true);
   }
   session.print({ removed, data_deleted: deleteData }, () => {
