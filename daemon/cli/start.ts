@@ -17,8 +17,8 @@ import { pairs } from './table.ts';
 const SAME_SIGNAL_MS = 1_000;
 /** Shorter than the launcher's limit, so that this process can report a stop that hangs. */
 const STOP_TIMEOUT_MS = 15_000;
-/** Calls to a disk that take longer may never end. */
-const FILES_MS_MAX = 1_000;
+/** Calls to a disk or a name server that take longer may never end. */
+const CALLS_MS_MAX = 1_000;
 const LOOK_MS = 20;
 const OWNER_ONLY = 0o077;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -74,19 +74,21 @@ async function stopInTime(session: Session, daemon: Daemon): Promise<never> {
   }, STOP_TIMEOUT_MS);
   const isInTime = await daemon.stop();
   clearTimeout(deadline);
-  const until = performance.now() + FILES_MS_MAX;
-  while (waitsForFiles() && performance.now() < until) await sleep(LOOK_MS);
+  const until = performance.now() + CALLS_MS_MAX;
+  while (waitsForCalls() && performance.now() < until) await sleep(LOOK_MS);
   // remaining handles, such as a closing socket, must not keep a stopped service running
-  return end(0, !isInTime || waitsForFiles());
+  return end(0, !isInTime || waitsForCalls());
 }
 
-const waitsForFiles = (): boolean => process.getActiveResourcesInfo().some((what) => what.startsWith('FSReq'));
+/** Calls to a disk that give promises are not listed: the part of the service that waits for one is late. */
+const waitsForCalls = (): boolean =>
+  process.getActiveResourcesInfo().some((what) => /^(?:FSReq|GetAddrInfo)/.test(what));
 
 /**
- * `process.exit` waits for each call to a disk, also for one that never answers. A signal does not, except in a process of number 1: a
- * container needs an init. Supervisors take SIGTERM for a success and SIGKILL for a failure.
+ * `process.exit` waits for each call to a disk or a name server, also for one that never answers. A signal does not, except in a process
+ * of number 1: a container needs an init. Supervisors take SIGTERM for a success and SIGKILL for a failure.
  */
-function end(code: number, isStuck = waitsForFiles()): never {
+function end(code: number, isStuck = waitsForCalls()): never {
   if (isStuck) {
     for (const signal of SIGNALS) process.removeAllListeners(signal);
     process.kill(process.pid, code === 0 ? 'SIGTERM' : 'SIGKILL');

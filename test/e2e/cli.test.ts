@@ -1,5 +1,7 @@
 /** The command line against a real daemon, and as a process of its own. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -434,13 +436,24 @@ type Started = {
   ended: Promise<number | null>;
 };
 
-async function startProcess(argv: string[], dataDir?: string, settings = ''): Promise<Started> {
+/** `preload`: a module that is loaded before the program. `within`: a program with arguments that runs this one. */
+async function startProcess(
+  argv: string[],
+  dataDir?: string,
+  settings = '',
+  { preload = '', within = [] as string[] } = {},
+): Promise<Started> {
   const own = dataDir ?? (await mkdtemp(join(folder, 'data-')));
   if (!dataDir) await writeFile(join(own, 'countinghouse.toml'), CONFIG + settings);
   const env = { PATH: process.env.PATH, HOME: folder, COUNTINGHOUSE_DATA_DIR: own };
   // the program strips the types of the browser's code, of which Node warns
-  const flags = ['--disable-warning=ExperimentalWarning'];
-  const child = spawn(process.execPath, [...flags, await bundled('daemon/cli.ts'), ...argv], {
+  const flags = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    `data:text/javascript,${encodeURIComponent(preload)}`,
+  ];
+  const [program = '', ...args] = [...within, process.execPath, ...flags, await bundled('daemon/cli.ts'), ...argv];
+  const child = spawn(program, args, {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -503,6 +516,27 @@ describe('start', () => {
       started.child.kill('SIGKILL');
     }
   });
+
+  it.runIf(spawnSync('unshare', ['--mount', 'true']).status === 0)(
+    'stops although no name server answers',
+    async () => {
+      const names = join(folder, 'resolv.conf');
+      await writeFile(names, 'nameserver 127.0.0.77\n');
+      const silent = createSocket('udp4').bind(53, '127.0.0.77');
+      await once(silent, 'listening');
+      const preload = `import { lookup } from 'node:dns'; setInterval(() => lookup('shop.example', () => {}), 100).unref();`;
+      const within = ['unshare', '--mount', 'sh', '-c', `mount --bind ${names} /etc/resolv.conf && exec "$@"`, 'sh'];
+      const started = await startProcess(['start', '--json'], undefined, '', { preload, within });
+      try {
+        await ready(started);
+        started.child.kill('SIGTERM');
+        expect(await Promise.race([started.ended, sleep(6_000, 'late')])).not.toBe('late');
+      } finally {
+        started.child.kill('SIGKILL');
+        silent.close();
+      }
+    },
+  );
 
   it('gives people a curl line that works when pasted', async () => {
     const started = await startProcess(['start']);
