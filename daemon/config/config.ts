@@ -235,6 +235,15 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
   }
 }
 
+/** A proxy for all connections has an address: without one they would be straight. */
+function namedProxies(config: Config, reader: Reader): void {
+  for (const part of ['electrum', 'monero'] as const) {
+    const { proxyFor, socksProxy } = config[part];
+    if (proxyFor === 'all' && socksProxy === null)
+      reader.problem(`${part}.proxy_for`, `"all" needs ${part}.socks_proxy: without it every connection is straight`);
+  }
+}
+
 const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -265,6 +274,7 @@ function contradictions(config: Config, reader: Reader): void {
   needChannels(config, reader);
   closedConsole(config, reader);
   distinctPorts(config, reader);
+  namedProxies(config, reader);
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const { coreRpc, coreRpcCookie } = config.networks[network][chain];

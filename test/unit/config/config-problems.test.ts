@@ -262,3 +262,13 @@ describe('the console stays on this machine unless it is said', () => {
     expect(problems(toml).map((problem) => problem.split(':')[0])).toEqual(keys);
   });
 });
+
+it('no proxy is asked for that stands nowhere', () => {
+  const all = (part: string): string => `[${part}]\nproxy_for = "all"\n`;
+  for (const part of ['electrum', 'monero']) {
+    expect(problems(all(part))).toEqual([
+      `${part}.proxy_for: "all" needs ${part}.socks_proxy: without it every connection is straight`,
+    ]);
+    expect(problems(`${all(part)}socks_proxy = "socks5://127.0.0.1:9050"`)).toEqual([]);
+  }
+});
