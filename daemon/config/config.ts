@@ -157,7 +157,7 @@ class Reader {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
       const remedy =
-        code === 'EACCES' ? `: \`chown ${userInfo().username} ${path}\`, and let that user enter its folder` : '';
+        code === 'EACCES' ? `: \`chown ${ownName()} ${path}\`, and let that user enter its folder` : '';
       this.problem(key, `${path} cannot be read: ${code}${remedy} (${where})`);
     }
     return null;
@@ -172,6 +172,15 @@ class Reader {
     const issue = result.error.issues[0];
     this.problem(key, `${whatIsWrong(setting, given.value, issue)}; it takes ${setting.takes} (${given.where})`);
     return setting.fallback;
+  }
+}
+
+/** The user of this process, who has no name where a container runs as any number. */
+function ownName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `${process.geteuid?.()}`;
   }
 }
 

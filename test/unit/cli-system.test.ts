@@ -133,6 +133,21 @@ if (process.getuid?.() === 0) {
       );
     });
 
+    it('name a user by the number whom the system does not know', () => {
+      writeFileSync(join(folder, 'countinghouse.toml'), '', { mode: 0o600 });
+      chmodSync(folder, 0o755);
+      const script = `
+        const { loadConfig } = await import(${JSON.stringify(join(import.meta.dirname, '../../daemon/config/config.ts'))});
+        process.seteuid(54_321);
+        try {
+          loadConfig({ dataDir: ${JSON.stringify(folder)}, env: {}, flags: {} });
+        } catch (error) {
+          console.log(error.message);
+        }`;
+      const told = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+      expect(told).toContain(`--config: ${join(folder, 'countinghouse.toml')} cannot be read: EACCES: \`chown 54321 `);
+    });
+
     it('restore what its user can read and start with, from a file that this user may read', () => {
       const { backup, restore } = backedUp();
       expect(cli(...restore)).toMatchObject({ status: 1, stderr: expect.stringContaining('cannot be read (EACCES)') });
