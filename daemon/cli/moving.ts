@@ -7,6 +7,7 @@
 import type { Command } from 'commander';
 import type { Call, Result } from '../contract/operator.ts';
 import { findAsset, isToken } from '../domain/assets.ts';
+import { shellWord } from '../kit/shell.ts';
 import { type Balance, balanceText, isShown } from './balance-text.ts';
 import { action } from './commands.ts';
 import { clean, Failure, type Io } from './io.ts';
@@ -258,7 +259,8 @@ function isNext(one: Balance, all: readonly Balance[]): boolean {
 }
 
 function vaultStep({ walletFolder }: Session, isHere: boolean, isSettled: boolean): Step {
-  const files = `${walletFolder}/wallet.json ${walletFolder}/signer-journal.*`;
+  const folder = shellWord(walletFolder);
+  const files = `${folder}/wallet.json ${folder}/signer-journal.*`;
   return {
     step: 'vault',
     done: !isHere,

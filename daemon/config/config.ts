@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import type { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { shellWord } from '../kit/shell.ts';
 import { nearest } from './nearest.ts';
 import { CONFIG_FILE } from './paths.ts';
 import { camel, envName, TREE, type ValuesOf } from './schema.ts';
@@ -157,7 +158,7 @@ class Reader {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
       const remedy =
-        code === 'EACCES' ? `: \`chown ${ownName()} ${path}\`, and let that user enter its folder` : '';
+        code === 'EACCES' ? `: \`chown ${ownName()} ${shellWord(path)}\`, and let that user enter its folder` : '';
       this.problem(key, `${path} cannot be read: ${code}${remedy} (${where})`);
     }
     return null;

@@ -2,6 +2,7 @@
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Message, message } from '../../domain/messages.ts';
+import { shellWord } from '../../kit/shell.ts';
 
 const OTHERS_READ = 0o077;
 
@@ -22,7 +23,8 @@ export async function permissionFault(dataDir: string): Promise<{ text: Message;
     else if (path === dataDir) break;
   }
   if (open.length > 0) {
-    return { text: message('doctor.permissions_open', { files: open.join(', ') }), command: `chmod -R go= ${dataDir}` };
+    const command = `chmod -R go= ${shellWord(dataDir)}`;
+    return { text: message('doctor.permissions_open', { files: open.join(', ') }), command };
   }
   const owner = await stat(dataDir).catch(() => null);
   if (owner === null) return null;
@@ -32,7 +34,7 @@ export async function permissionFault(dataDir: string): Promise<{ text: Message;
   if (foreign.length === 0) return null;
   return {
     text: message('doctor.permissions_foreign', { files: foreign.join(', ') }),
-    command: `chown -R ${uid}:${gid} ${dataDir}`,
+    command: `chown -R ${uid}:${gid} ${shellWord(dataDir)}`,
   };
 }
 
