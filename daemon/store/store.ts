@@ -15,7 +15,7 @@ import { makeDataFolder } from './data-folder.ts';
 import { FULL, isDiskError, isFullError, isLockError, isRefusal, type Trouble, troubleOf } from './disk-errors.ts';
 import { rememberLately } from './lately.ts';
 import { takeLock } from './lock.ts';
-import { migrate } from './migrations.ts';
+import { type MigrationStep, migrate } from './migrations.ts';
 import { Reserve } from './reserve.ts';
 import { type RowReader, rowReader } from './schema.ts';
 import { copyInSteps } from './snapshot.ts';
@@ -132,6 +132,11 @@ export class Store implements Reader {
     await makeDataFolder(dataDir);
     let lock: Database.Database | undefined;
     let db: Database.Database | undefined;
+    let done = 0;
+    const onMigration = (step: MigrationStep): void => {
+      done = step.step - 1;
+      options.onMigration?.(step);
+    };
     try {
       lock = takeLock(dataDir);
       db = new Database(join(dataDir, 'countinghouse.db'), { timeout: BUSY_TIMEOUT_AT_START_MS });
@@ -139,7 +144,7 @@ export class Store implements Reader {
       db.pragma('synchronous = FULL');
       db.pragma('foreign_keys = OFF'); // no cascades: the code that deletes a row deletes its references
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
-      await bringUpToDate(db, options);
+      await bringUpToDate(db, { ...options, onMigration });
       rememberLately(db);
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -151,7 +156,7 @@ export class Store implements Reader {
     } catch (error) {
       db?.close();
       lock?.close();
-      throw atStart(error, dataDir);
+      throw atStart(error, dataDir, done);
     }
   }
 
@@ -464,14 +469,15 @@ export class Store implements Reader {
   }
 }
 
-/** The error for the operator if the database cannot be opened or updated. */
-function atStart(error: unknown, dataDir: string): unknown {
+/** The error for the operator if the database cannot be opened or updated. `done`: how many steps of its upgrade are. */
+function atStart(error: unknown, dataDir: string, done: number): unknown {
   if (error instanceof Rejected || !isDiskError(error)) return error;
   const { message } = troubleOf(error);
-  const rejected = new Rejected(
-    'store.disk',
-    `The database in ${dataDir} cannot be opened: ${message}. Nothing was changed`,
-  );
+  const changed =
+    done === 0
+      ? 'Nothing was changed'
+      : `Of its upgrade ${done} steps are done, so that an older release refuses it. The next start goes on with the others`;
+  const rejected = new Rejected('store.disk', `The database in ${dataDir} cannot be opened: ${message}. ${changed}`);
   rejected.cause = error;
   return rejected;
 }

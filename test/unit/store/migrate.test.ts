@@ -187,6 +187,28 @@ describe('an upgrade that is cut off', () => {
   });
 });
 
+it('an upgrade that the disk ends says what it has changed', async () => {
+  const dataDir = dataAt(MIGRATIONS.length - 3);
+  for (const [failing, told] of [
+    [1, /: the disk is full\. Nothing was changed$/],
+    [
+      2,
+      /: the disk is full\. Of its upgrade 1 steps are done, so that an older release refuses it\. The next start goes on/,
+    ],
+  ] as const) {
+    let begun = 0;
+    const { exec } = Database.prototype;
+    vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
+      if (sql === 'BEGIN IMMEDIATE' && this.name.endsWith(FILE) && ++begun === failing)
+        throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
+      return exec.call(this, sql);
+    });
+    await expect(Store.open(dataDir)).rejects.toThrow(told);
+    vi.restoreAllMocks();
+  }
+  await (await Store.open(dataDir)).close();
+});
+
 describe('the progress of an upgrade', () => {
   it('is told before each missing migration; a new database has none', async () => {
     const dataDir = dataAt(MIGRATIONS.length - 3);
