@@ -97,7 +97,7 @@ function publicApp(
 /** `at`: where the server is reached from this machine. */
 type Listening = { port: number; at: { host: string; port: number }; close(): Promise<void> };
 
-/** Listens. Throws `Rejected('port.taken')` when somebody else does. */
+/** Listens. Throws `Rejected('port.taken')` where it cannot. */
 export async function listen({ handle, isTrusted }: PublicServer, host: string, port: number): Promise<Listening> {
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -113,10 +113,12 @@ export async function listen({ handle, isTrusted }: PublicServer, host: string, 
   server.maxConnections = CONNECTIONS_MAX;
   server.on('connection', shareConnections(isTrusted));
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE' || error.code === 'EACCES';
-      const text = `Port ${port} of ${host} cannot be used (${error.code}): give another with --port, or 0 for any free one`;
-      reject(taken ? new Rejected('port.taken', text) : error);
+    server.once('error', ({ code }: NodeJS.ErrnoException) => {
+      const isPort = code === 'EADDRINUSE' || code === 'EACCES';
+      const remedy = isPort
+        ? 'give another with --port, or 0 for any free one'
+        : 'set host to an address of this machine';
+      reject(new Rejected('port.taken', `Port ${port} of ${host} cannot be used (${code}): ${remedy}`));
     });
     server.listen(port, host, resolve);
   });

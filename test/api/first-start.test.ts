@@ -41,6 +41,11 @@ describe('the first keys', () => {
     expect(await statusWith(daemon, daemon.firstKeys!.apiKey)).toBe(200);
   });
 
+  it('are none where the address to listen on is not of this machine, and the start names the key', async () => {
+    await writeFile(join(dataDir, 'countinghouse.toml'), `host = "192.0.2.1"\n${QUIET_CONFIG}`);
+    await expect(start()).rejects.toThrow(/^Port \d+ of 192\.0\.2\.1 cannot be used \(EADDRNOTAVAIL\): set host to an/);
+  });
+
   it('are shown anew while nobody said that they were, and the former key is none', async () => {
     const first = await start();
     const { apiKey, clientId } = first.firstKeys!;
