@@ -63,6 +63,8 @@ async function install(started) {
   const timer = setInterval(() => say(`Still installing (${seconds()} s) …`), PROGRESS_MS);
   // without this file, an interrupted installation is recognised
   rmSync(installedLock, { force: true });
+  // npm obeys it before the lock file, and a killed `npm pack` leaves an old one
+  rmSync(join(root, 'npm-shrinkwrap.json'), { force: true });
   const { command, first, shell } = npm();
   const args = [...first, ...INSTALL, '--loglevel=error'];
   const env = {

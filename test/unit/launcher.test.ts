@@ -62,7 +62,11 @@ it.skipIf(process.platform === 'win32')('installs the libraries anew that a kill
   expect(existsSync(join(root, '.prepare-lock'))).toBe(true);
   // the user goes back to the version whose libraries were there
   wants('1.0.0');
-  const again = prepare('echo "$@" >> asked; cp package-lock.json node_modules/.package-lock.json');
+  // of a killed `npm pack`: npm would install by it
+  write('npm-shrinkwrap.json', lockOf('2.0.0'));
+  const install =
+    'cp "$(ls npm-shrinkwrap.json package-lock.json 2>/dev/null | head -1)" node_modules/.package-lock.json';
+  const again = prepare(`echo "$@" >> asked; ${install}`);
   expect([again.status, again.stderr.match(/^(?:Installing|Building)/gm)]).toEqual([0, ['Installing', 'Building']]);
   expect(existsSync(join(root, '.prepare-lock'))).toBe(false);
   expect(prepare('exit 1')).toMatchObject({ status: 0, stderr: '' });
