@@ -31,7 +31,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
 
 /** Commander's message without its prefix; empty if only the help was shown. */
 function usageText({ code, message }: CommanderError): string {
-  return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '');
+  return code === 'commander.help' ? 'a command is missing: see --help' : clean(message.replace(/^error: /, ''));
 }
 
 type Group = (root: Command, io: Io) => void;
@@ -99,7 +99,12 @@ async function program(io: Io, json: boolean, argv: readonly string[]): Promise<
     .option('-y, --yes', 'answer confirmations with yes, for scripts')
     .option('-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => json || io.stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => json || io.stderr.write(text),
+      // it repeats what was given, with its control characters
+      outputError: (text, write) => write(`${clean(text.trimEnd())}\n`),
+    })
     .exitOverride();
   for (const attach of await Promise.all(groupsFor(argv).map(([, load]) => load()))) attach(root, io);
   return root;

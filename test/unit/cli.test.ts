@@ -169,6 +169,8 @@ describe('how a command fails', () => {
     [['burn'], EXIT.usage, /^error: unknown command 'burn'/],
     [['invoice', 'lst'], EXIT.usage, /^error: unknown command 'lst'/],
     [['status', '--verbose'], EXIT.usage, /^error: unknown option '--verbose'/],
+    [['status', '--data-di', 'x'], EXIT.usage, /^error: unknown option '--data-di' \(Did you mean --data-dir\?\)\n$/],
+    [['withdrawal', 'show', '1\u001b[2K\nall is well'], EXIT.usage, /^error: .* '1\ufffd\[2K all is well' .*\n$/],
     [['invoice', 'show'], EXIT.usage, /^error: missing required argument 'invoice'/],
     [['invoice', 'list', '--status', 'lost'], EXIT.usage, /^error: .*Allowed choices are unpaid, paid, canceled/],
     [['start', '--port', 'http'], EXIT.usage, /^error: .*a port from 0/],
