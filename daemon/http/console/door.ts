@@ -94,7 +94,9 @@ export class ConsoleDoor implements Door {
   readonly #trusted: readonly string[];
 
   constructor({ console: settings, trustedProxies }: Config, port: number) {
-    const own = LOOPBACK_NAMES.map((name) => `http://${name}${port === HTTP_PORT ? '' : `:${port}`}`);
+    const { host } = settings;
+    const names = [host.includes(':') ? `[${host}]` : host, ...LOOPBACK_NAMES];
+    const own = names.map((name) => `http://${name}${port === HTTP_PORT ? '' : `:${port}`}`);
     const outside = settings.publicUrl === null ? null : new URL(settings.publicUrl).origin;
     this.url = outside ?? own[0]!;
     // with a public URL the console has no other address, because a session is for one
