@@ -47,7 +47,8 @@ function chainOf(list: ScriptList, accounts: readonly AccountKey[], derived: Map
       const credits: Credit[] = [];
       for (const [n, part] of (BLOCKS[height - 1] ?? []).entries()) {
         const where = { block: idOf(height), blockTime: 1 };
-        credits.push(...(await scanner.find(transactionOf(`${height}${n}`, [part]), where, () => undefined)));
+        const transaction = transactionOf(`${height}${n}`, [part], { isCoinbase: part.output.clearUnits > 0n });
+        credits.push(...(await scanner.find(transaction, where, () => undefined)));
       }
       return { checkpoint: [idOf(height)], credits, mempool: height === BLOCKS.length ? 'complete' : 'unknown' };
     },
