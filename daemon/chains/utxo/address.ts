@@ -100,7 +100,8 @@ export function scriptOf(address: string, chain: UtxoChain, network: Network): U
 /** The address of a scriptPubKey, or null if it has none of the forms of `scriptOf`. On BCH with the prefix. */
 export function addressOf(script: Uint8Array, chain: UtxoChain, network: Network): string | null {
   const form = UTXO_PARAMS[chain][network].address;
-  const [first, second] = script;
+  const [first] = script;
+  const length = script.length - 2;
   // where a key or script hash would be; the address made of it must give the same script again
   const keyHash = script.subarray(3, 23);
   const scriptHash = script.subarray(2, -1);
@@ -110,9 +111,9 @@ export function addressOf(script: Uint8Array, chain: UtxoChain, network: Network
     if (script.length === 23 || script.length === 35) {
       candidates.push(encodeCashAddress(form.prefix, { type: 1, hash: scriptHash }));
     }
-  } else if (first === 0 && (second === 20 || second === 32)) {
+  } else if (first === 0 && (length === 20 || length === 32)) {
     candidates.push(bech32.encode(form.hrp, [0, ...bech32.toWords(script.subarray(2))]));
-  } else if (first === 0x51 && second === 32) {
+  } else if (first === 0x51 && length === 32) {
     candidates.push(bech32m.encode(form.hrp, [1, ...bech32m.toWords(script.subarray(2))]));
   } else if (script.length === 25) candidates.push(base58check.encode(Uint8Array.of(form.p2pkh, ...keyHash)));
   else if (script.length === 23) candidates.push(base58check.encode(Uint8Array.of(form.p2sh, ...scriptHash)));

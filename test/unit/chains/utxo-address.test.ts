@@ -12,7 +12,7 @@ import {
 import { base58, bech32m } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOf, addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { decodeCashAddress, encodeCashAddress } from '../../../daemon/chains/utxo/cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { NETWORKS, type Network } from '../../../daemon/domain/assets.ts';
@@ -198,6 +198,13 @@ describe('SegWit addresses', () => {
       false,
       false,
     ]);
+  });
+
+  it.each(['0014', '0020', '5120'])('have none for a script that only begins as theirs do (%s)', (start) => {
+    const scripts = [0, 1, 19, 33, 100, 10_000].map((length) => Buffer.concat([bytes(start), Buffer.alloc(length, 2)]));
+    for (const chain of ['BTC', 'LTC', 'BCH'] as const) {
+      expect(scripts.map((script) => addressOf(script, chain, 'mainnet'))).toEqual(scripts.map(() => null));
+    }
   });
 });
 
