@@ -87,7 +87,7 @@ export type Terms = {
   /** The invoice's amount and the tolerance below it, fiat 1e-8. */
   amount: bigint;
   tolerance: bigint;
-  /** The most that the payer was asked for beyond the amount, because a quote is rounded up. Fiat 1e-8. */
+  /** The most that the payer was asked for beyond the amount, because a quote and a small rest are rounded up. Fiat 1e-8. */
   roundedUp: bigint;
   /** The later of due date and quote end; from then on an unfunded payment is overdue. Milliseconds since 1970. */
   deadlineAt: number;

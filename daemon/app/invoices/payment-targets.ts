@@ -43,6 +43,10 @@ export function creditsFor(reader: Reader, payment: PaymentRow): CreditRow[] {
   return payment.changes === 0 ? credits : credits.sort((a, b) => a.id - b.id);
 }
 
+/** So many units, or the least that the network of a payment's coin carries, which no wallet sends less of. */
+export const sendable = (app: App, { chain_key, address }: PaymentRow, units: bigint): bigint =>
+  app.chains.find(chain_key)?.adapter.spending?.sendable(address, units) ?? units;
+
 /** Whether any credit is at an address of a payment, whichever invoice it counts for. */
 export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
   return targetsOf(reader, payment).some(

@@ -3,6 +3,7 @@ import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
 import { assert, present } from '../../domain/errors.ts';
 import type { InvoiceNews } from '../../domain/merchant.ts';
 import { message } from '../../domain/messages.ts';
+import { fiatFor, maxOf } from '../../domain/money.ts';
 import {
   amountNeeded,
   type CreditFact,
@@ -47,7 +48,7 @@ import { queueWebhook } from '../notifications/webhooks.ts';
 import { firstViews } from '../recovery/first-view.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
 import { fileOverpaid } from './overpaid.ts';
-import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
+import { creditsFor, type PaymentTarget, returnToPaidCoin, sendable, targetsOf, unitsIn } from './payment-targets.ts';
 import { whenVouched } from './vouched.ts';
 
 /**
@@ -120,6 +121,13 @@ type SettleOptions = {
   accepted?: boolean;
 };
 
+/** The most that the payer was asked for beyond what was owed, fiat 1e-8: by a quote, or as the least that can be sent. */
+function roundedUp(app: App, payment: PaymentRow): bigint {
+  const asset = assetOf(payment.asset);
+  const { quote_rate: rate } = payment;
+  return maxOf(roundedUpAt(asset, rate), fiatFor(sendable(app, payment, 0n), asset, rate));
+}
+
 /** Settles the invoice by its facts, and by the operator's decision if there is one. */
 export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: SettleOptions = {}): void {
   const { decision = null } = options;
@@ -141,7 +149,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     markedPaid: marked,
     amount: invoice.amount,
     tolerance: invoice.tolerance,
-    roundedUp: roundedUpAt(assetOf(payment.asset), payment.quote_rate),
+    roundedUp: roundedUp(app, payment),
     deadlineAt: payment.deadline_at,
     abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
   };

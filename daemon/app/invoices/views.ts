@@ -11,7 +11,7 @@ import { type App, graceMs } from '../app.ts';
 import { madeByAnybody } from '../shops/clients.ts';
 import type { Business } from '../shops/directory.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
-import { creditsFor } from './payment-targets.ts';
+import { creditsFor, sendable } from './payment-targets.ts';
 import { needsQuote, refreshQuote } from './payments.ts';
 import { refundedUnits } from './refunded.ts';
 import { isEnough } from './settle.ts';
@@ -78,6 +78,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     ({ chain_key, block_height }) => app.chains.find(chain_key)?.confirmations(block_height) ?? 0,
   );
   const needed = credits.map((credit, i) => shownRequired(credit, depths[i]!));
+  const rest = remainingUnits(row.quote_amount, received, done || seen.some(isUnknown));
   let furthest = 0;
   credits.forEach((_, i) => {
     if (needed[i]! - depths[i]! > needed[furthest]! - depths[furthest]!) furthest = i;
@@ -90,7 +91,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     confirmed: row.confirmed,
     refunded: refundedUnits(app.store, invoice, row),
     // no further amount is requested until the value of the money in another coin is known
-    remaining: sendable(app, row, remainingUnits(row.quote_amount, received, done || seen.some(isUnknown))),
+    remaining: rest === 0n ? rest : sendable(app, row, rest),
     confirmations: depths[furthest] ?? 0,
     waitsFor: assetOf(credits[furthest]?.asset ?? row.asset),
     required: needed[furthest] ?? expectedConfirmations(app, business, invoice, asset),
@@ -108,10 +109,6 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     })),
   };
 }
-
-/** The rest of a payment, or the least that its coin's network carries, which no wallet sends less of. */
-const sendable = (app: App, { chain_key, address }: PaymentRow, rest: bigint): bigint =>
-  rest === 0n ? rest : (app.chains.find(chain_key)?.adapter.spending?.sendable(address, rest) ?? rest);
 
 function named(credit: CreditRow): { txid: string; internal: boolean } {
   const { tx_id: txid, internal = false } = shownTransaction(credit);
