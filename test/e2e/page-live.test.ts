@@ -289,6 +289,17 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     await visit.end();
   });
 
+  it('counts on by the service where the device’s clock is set back meanwhile', async () => {
+    const visit = await clocked(await stage.requested());
+    const { page } = visit;
+    const left = (text: RegExp) => page.locator('.left-text').filter({ hasText: text }).waitFor();
+    await left(/^(?:59:\d\d|1:00:00)$/);
+    await page.clock.setSystemTime((await page.evaluate<number>('Date.now()')) - 5 * HOUR);
+    await page.clock.runFor(30_000);
+    await left(/^5[89]:\d\d$/);
+    await visit.end();
+  });
+
   it('shows no address while there is no price, and shows it again by itself', async () => {
     const slug = await stage.requested();
     const visit = await clocked(slug);

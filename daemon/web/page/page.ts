@@ -182,7 +182,9 @@ async function read(): Promise<Status> {
   // the stream does not tell when a source is back
   const hinted = state !== 'withheld' && !/behind/.test(flags || '');
   const streams = stream && stream.readyState !== EventSource.CLOSED;
-  if (hinted && streams && !dirty && Date.now() - answeredAt < STREAM_QUIET_MS) return last;
+  // an answer of the future is one from before the clock was set back
+  const isFresh = Math.abs(Date.now() - answeredAt) < STREAM_QUIET_MS;
+  if (hinted && streams && !dirty && isFresh) return last;
   dirty = false;
   const sentAt = Date.now();
   try {
