@@ -118,6 +118,12 @@ describe('an order', () => {
     expect((await order(link, { amount: '0.02' })).status).toBe(422);
   });
 
+  it('is asked for at least the smallest amount of a currency without decimals', async () => {
+    const link = await add({ kind: 'open', currency: 'JPY', least: null });
+    expect((await page(link)).text).toContain('placeholder="from JP¥1"');
+    expect(alertIn((await order(link, { amount: '0.01' })).text)).toBe('Please type an amount of at least JP¥1.');
+  });
+
   it('leads to the same language', async () => {
     const link = await fixed('24');
     expect((await send(`l/${link.link}?lang=de`, {})).to).toContain('?lang=de');

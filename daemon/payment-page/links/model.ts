@@ -4,7 +4,7 @@ import type { LinkState, LinkView } from '../../app/links/links.ts';
 import type { Network } from '../../domain/assets.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { LINK_QUANTITY_MAX, type LinkKind, leftOf } from '../../domain/links.ts';
-import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
+import { FIAT_DECIMALS, maxOf, parseDecimal } from '../../domain/money.ts';
 import type { InvoicePage } from '../model.ts';
 
 /** The fault of the order that was just sent. */
@@ -26,7 +26,7 @@ export type LinkPage = {
   currency: string;
   /** Decimals of an amount in the currency. */
   decimals: number;
-  /** 1e-8. */
+  /** 1e-8; at least the currency's smallest amount. */
   least: bigint;
   suggested: { text: string; amount: bigint }[];
   /** `left`: null: any number. `most`: that one sale may have. */
@@ -59,7 +59,7 @@ export function linkPage(
     about: link.about,
     currency: link.currency,
     decimals,
-    least: link.least ?? 0n,
+    least: maxOf(link.least ?? 0n, 10n ** BigInt(FIAT_DECIMALS - decimals)),
     suggested: link.suggested.map((text) => ({ text, amount: parseDecimal(text, FIAT_DECIMALS) ?? 0n })),
     items: items.map((item) => {
       const left = leftOf(item);
