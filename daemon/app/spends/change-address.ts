@@ -9,13 +9,28 @@ import { insertTarget } from '../../store/queries/credits.ts';
 import { takeChangeIndex } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import type { Holder } from './plan.ts';
+
+/**
+ * By chain and account: the indices of plans that were dropped unsigned, so that nothing pays there. They are taken first, because the
+ * signer gives change no further than a search by the words looks. After a restart they stay unused.
+ */
+const returned = new WeakMap<ChainRuntime, Map<number, Set<number>>>();
+
+/** Gives an index back that was taken for a plan that nobody signed. */
+export function returnChange(chain: ChainRuntime, accountId: number, index: number): void {
+  if (chain.spending.changeAddress === 'fixed') return;
+  const accounts = returned.get(chain) ?? new Map<number, Set<number>>();
+  returned.set(chain, accounts.set(accountId, (accounts.get(accountId) ?? new Set()).add(index)));
+}
 
 /** The next change address, which `takeChange` has to take. */
 export async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeAddress> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
-  const index = chain.spending.changeAddress === 'fixed' ? row.tank : row.next_change;
+  const [again = row.next_change] = returned.get(chain)?.get(account.id) ?? [];
+  const index = chain.spending.changeAddress === 'fixed' ? row.tank : again;
   return { ...(await chain.adapter.deriveAddress(account.key, 1, index)), index };
 }
 
@@ -29,6 +44,7 @@ export async function tankOf(app: App, holder: Holder): Promise<ChangeAddress> {
 
 /** Watches a change address. False if the next one is another by now. */
 export function takeChange(tx: Tx, { chain, account }: Holder, { index, ...target }: ChangeAddress): boolean {
+  if (returned.get(chain)?.get(account.id)?.delete(index)) return true;
   const taken = tx.run(takeChangeIndex, { id: account.id, next_change: index });
   if (taken.changes !== 1) return chain.spending.changeAddress === 'fixed';
   const watched = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, invoice_id: null };

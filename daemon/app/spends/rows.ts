@@ -31,6 +31,8 @@ import { endIn, raiseOn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import type { Business } from '../shops/directory.ts';
+import { returnChange } from './change-address.ts';
+import { readPlan } from './stored-plan.ts';
 
 /** A withdrawal that is known to exist. */
 export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
@@ -150,6 +152,10 @@ export function noteProblem(tx: Tx, { id, problem: was }: VersionRow, why: Value
  * again.
  */
 export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
+  const { account_id, chain_key } = spendOf(tx, version.spend_id);
+  const change = readPlan(version.plan).outputs.find(({ kind }) => kind === 'change');
+  const chain = app.chains.find(chain_key);
+  if (chain && change?.kind === 'change') tx.afterCommit(() => returnChange(chain, account_id, change.index));
   if (dropRows(tx, version, dropVersion) > 0) {
     takeBackCancels(app, tx, version.spend_id);
     return;

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { spendableCoins } from '../../../daemon/app/spends/coins.ts';
 import { expireWithdrawals } from '../../../daemon/app/spends/pass.ts';
 import { approve, previewWithdrawal, reject } from '../../../daemon/app/withdrawals/approve.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { insertCredit } from '../../../daemon/store/queries/credits.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
@@ -220,4 +221,22 @@ it.each(FAMILIES)('$name: a withdrawal that is rejected while it is prepared is 
   const next = await pay.withdraw(2n * coin);
   await pay.pass();
   expect(pay.row(next)).toMatchObject({ state: 'broadcast', problem: null });
+});
+
+it('what the signer refuses, however often, uses up no address for change, as it gives change only so far', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([COIN, COIN, COIN]);
+  pay.signer.refuses = () => new Rejected('signer.limit', 'It needs the operator');
+  const ids = await Promise.all([1, 2, 3].map(() => pay.withdraw(COIN / 2n)));
+  for (let i = 0; i < 2; i++) {
+    await pay.pass();
+    expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'requested'));
+    for (const id of ids) await pay.approve(id);
+  }
+  pay.signer.refuses = () => null;
+  await pay.pass();
+  const changes = pay.signer.orders.flatMap(({ plan }) =>
+    plan.outputs.flatMap((output) => (output.kind === 'change' ? [output.index] : [])),
+  );
+  expect(changes.toSorted()).toEqual([0, 1, 2]);
 });
