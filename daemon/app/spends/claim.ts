@@ -31,8 +31,11 @@ import { writePlan } from './stored-plan.ts';
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
 export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: readonly WithdrawalRow[]): void {
   const spendId = beginSpend(app, tx, holder, planned, { purpose: 'pay', subject: null });
-  for (const { id } of rows) {
-    const now = withdrawalOf(tx, id);
+  const approved = rows.map(({ id }) => withdrawalOf(tx, id));
+  const feeMax = approved.reduce((sum, { fee_held }) => sum + fee_held, 0n);
+  if (planned.plan.fee > feeMax) throw new Overtaken('a lower fee was approved');
+  for (const now of approved) {
+    const { id } = now;
     if (now.state !== 'approved' || now.spend_id !== null) throw new Overtaken(`withdrawal ${id} is ${now.state}`);
     const uncovered = whyUncovered(tx, now);
     if (uncovered) throw new Overtaken(uncovered.message);

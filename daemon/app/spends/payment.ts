@@ -13,6 +13,7 @@ import { reservedBy } from './facts.ts';
 import { feeRateNow } from './fees.ts';
 import { type Holder, holderOf, type PlanRequest, prepare } from './plan.ts';
 import { whyUncovered } from './refund-left.ts';
+import { withdrawalOf } from './rows.ts';
 import { approvedUnits } from './sign.ts';
 
 const CLAIM_TRIES_MAX = 5;
@@ -28,8 +29,9 @@ const TOLD: ReadonlySet<string> = new Set([
 ]);
 
 /** Plans and claims one withdrawal. Returns the reason if it has to wait, or null. */
-export async function beginPayment(app: App, row: WithdrawalRow): Promise<Value | null> {
+export async function beginPayment(app: App, { id }: WithdrawalRow): Promise<Value | null> {
   for (let attempt = 1; ; attempt++) {
+    const row = withdrawalOf(app.store, id);
     try {
       const uncovered = whyUncovered(app.store, row);
       if (uncovered) throw uncovered;

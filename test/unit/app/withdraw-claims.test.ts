@@ -4,6 +4,7 @@ import { spendableCoins } from '../../../daemon/app/spends/coins.ts';
 import { expireWithdrawals } from '../../../daemon/app/spends/pass.ts';
 import { approve, previewWithdrawal, reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { message } from '../../../daemon/domain/messages.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { insertCredit } from '../../../daemon/store/queries/credits.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
@@ -239,4 +240,20 @@ it('what the signer refuses, however often, uses up no address for change, as it
     plan.outputs.flatMap((output) => (output.kind === 'change' ? [output.index] : [])),
   );
   expect(changes.toSorted()).toEqual([0, 1, 2]);
+});
+
+it('a withdrawal whose fee is approved lower while it is prepared takes no higher one', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([COIN]);
+  const id = await pay.insert({ units: COIN / 2n, problem: message('wait.block') });
+  const { spending } = pay.bench.chain;
+  const plan = spending.plan.bind(spending);
+  const asked = vi.spyOn(spending, 'plan').mockImplementationOnce(async (...given) => {
+    await pay.approve(id, 1n);
+    return plan(...given);
+  });
+  await pay.pass();
+  asked.mockRestore();
+  expect(pay.row(id)).toMatchObject({ state: 'approved', fee_held: 1n, problem: expect.stringContaining('limit') });
+  expect(pay.signer.orders).toEqual([]);
 });
