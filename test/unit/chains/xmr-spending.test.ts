@@ -57,6 +57,12 @@ describe('coins', () => {
     expect(all.outputs[0]!.units + all.fee).toBe((COIN / 100n) * 150n);
   });
 
+  it('pay an integrated address alone, as the signer refuses it beside others', () => {
+    const integrated = { ...wish(COIN / 4n), script: new Uint8Array(73) };
+    expect(planMonero(request([coin(COIN, 0)], [integrated])).outputs).toHaveLength(2);
+    expect(() => planMonero(request([coin(COIN, 0)], [integrated, wish(COIN / 4n)]))).toThrow(/is paid alone/);
+  });
+
   it('pay a fee of exactly what was approved for such a transaction, and of a few bytes less; not of many less', () => {
     const wanted = request([coin(COIN, 1)], [wish(COIN / 2n)], { feeRate: RATE });
     const { fee, weight } = weighed(planMonero(wanted), wanted, 42);

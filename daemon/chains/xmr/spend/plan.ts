@@ -9,7 +9,7 @@ import {
   oldestWithin,
   type PlannedOutput,
 } from '../../../domain/spend.ts';
-import { feeFor, highestFee, lowestFee } from './weight.ts';
+import { ADDRESS_BYTES, feeFor, highestFee, lowestFee } from './weight.ts';
 
 /** Consensus: 16 outputs, of which one is the change. */
 const PAYOUTS_MAX = 15;
@@ -42,6 +42,10 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
     throw new Rejected('spend.too_large', `A transaction of Monero pays ${PAYOUTS_MAX} addresses at most`);
   }
   const scripts = payouts.map(({ script }) => script);
+  const integrated = payouts.find(({ script }) => script.length > ADDRESS_BYTES);
+  if (integrated && payouts.length > 1) {
+    throw new Rejected('spend.one_payment', `${integrated.address} has a payment id, so it is paid alone`);
+  }
   // what was approved may be the fee of exactly such a transaction
   const feeWith = (coins: readonly Coin[]): bigint =>
     maxOf(minOf(highestFee(coins.length, scripts, feeRate), feeMax), feeMin);

@@ -28,7 +28,7 @@ const RANGE_BITS_LOG = 6;
 const OUTPUTS_MIN = 2;
 const FEE_ROUNDS = 3;
 /** Without a payment id. */
-const ADDRESS_BYTES = 65;
+export const ADDRESS_BYTES = 65;
 
 /** `payouts`: the bytes of the addresses, without the change. `ringBytes`: of all rings together. */
 export type Shape = { inputs: number; payouts: readonly Uint8Array[]; ringBytes: number };
