@@ -1,6 +1,6 @@
 /**
- * A single Electrum server that counts what a client costs, as ElectrumX does at its default limits, and 10,000 addresses: what is
- * asked for first, how long it takes and what is said of that, and that the server never ends the connection. In the time of
+ * An Electrum server that counts what a client costs, as ElectrumX does at its default limits, and 10,000 addresses: what is
+ * asked for first, how long it takes and what is said of that, and that the server never ends the connection; and three of them. In the time of
  * the simulation, so that six days take seconds; this file has a process of its own.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -64,8 +64,13 @@ beforeEach(async () => {
   let seed = 1;
   do world = new World(seed++, time, wallet, join(folder, 'world'), 'electrum');
   while (world.coins.join() !== 'BTC');
+  [server] = (await serve(1)) as [ElectrumServer];
+});
+
+/** Starts so many servers, each of another operator. */
+async function serve(count: number): Promise<readonly ElectrumServer[]> {
   const near = Object.assign(new Random(1), { pick: () => LATENCY_MS, fraction: () => 0 });
-  const served = await Served.start(world.network('BTC'), near, 1, {
+  const served = await Served.start(world.network('BTC'), near, count, {
     costs: ELECTRUMX_LIMITS,
     behaviour: {
       answer: (method, [hash], honest) => {
@@ -75,8 +80,8 @@ beforeEach(async () => {
     },
   });
   world.servers.set('BTC', served);
-  server = served.servers[0] as ElectrumServer;
-});
+  return served.servers;
+}
 
 /** Lets time pass until this is done. Returns its outcome. */
 async function awaited<T>(work: Promise<T>): Promise<T> {
@@ -90,10 +95,11 @@ async function awaited<T>(work: Promise<T>): Promise<T> {
 }
 
 const askedFor = (method: string): string[] => asked.filter((one) => one.method === method).map(({ hash }) => hash);
-const url = `tcp://${hostOf('BTC', 0)}:50001`;
+const urlOf = (at: number): string => `tcp://${hostOf('BTC', at)}:50001`;
 
-function adapterOf(list: ScriptList, log: (message: string) => void = () => {}): ElectrumAdapter {
-  return new ElectrumAdapter({ chain: 'BTC', network: 'regtest', folder, list, servers: [url], log });
+function adapterOf(list: ScriptList, log: (message: string) => void = () => {}, count = 1): ElectrumAdapter {
+  const servers = Array.from({ length: count }, (_, at) => urlOf(at));
+  return new ElectrumAdapter({ chain: 'BTC', network: 'regtest', folder, list, servers, log });
 }
 
 /** What the server has counted against the clients that it has, of its hard limit: at 1 it ends the connection. */
@@ -120,6 +126,25 @@ it('subscribes the most urgent first, and says how long it takes', async () => {
   expect(tookMs).toBeLessThan(10 * MINUTE_MS);
   expectTrue(said.filter(({ at }) => at > MINUTE_MS).map(({ at, minutes }) => [minutes * MINUTE_MS, tookMs - at]));
   expect(server.connections).toBe(1);
+  await awaited(adapter.close());
+});
+
+it('asks the same server first while three are told of more and more', async () => {
+  await serve(3);
+  const adapter = adapterOf(new Numbers(ADDRESSES), () => {}, 3);
+  const primaries = new Set<string>();
+  let isOver = false;
+  const work = complete(adapter).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await time.advance(SECOND_MS, ALL);
+    if (adapter.servers().some((one) => one.asked)) primaries.add(adapter.health().source);
+  }
+  await work;
+  expect(time.monotonic).toBeGreaterThan(2 * MINUTE_MS);
+  expect(time.monotonic).toBeLessThan(3 * MINUTE_MS);
+  expect(primaries.size).toBe(1);
   await awaited(adapter.close());
 });
 

@@ -7,7 +7,7 @@ import { Connection, TIMEOUTS } from '../../../daemon/chains/utxo/electrum/serve
 import { endpointOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
 import type { Pins } from '../../../daemon/chains/utxo/electrum/servers/pins.ts';
 import type { Server } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
-import { ServerSet } from '../../../daemon/chains/utxo/electrum/servers/server-set.ts';
+import { type Lack, ServerSet } from '../../../daemon/chains/utxo/electrum/servers/server-set.ts';
 import { MS_PER_HOUR } from '../../../daemon/domain/time.ts';
 import { hashOf, REGTEST_GENESIS } from './headers-kit.ts';
 
@@ -112,6 +112,34 @@ it('comes after the others, also when the primary is changed by chance', async (
   expect(primaries).toHaveLength(1);
   expect(servers.filter((one) => one !== left)).toContain(primaries[0]);
 });
+
+it.each<[what: string, lack: Lack, perStep: { own: number; other: number }, changes: number]>([
+  ['is told of thousands of scripts', 'watching', { own: 100, other: 0 }, 0],
+  ['waits for others that are told of thousands', 'rest', { own: 0, other: 100 }, 0],
+  ['watches hardly more after a while', 'watching', { own: 5, other: 100 }, 1],
+  ['waits for others that hardly watch more', 'rest', { own: 0, other: 5 }, 1],
+  ['only reads', 'reading', { own: 100, other: 100 }, 1],
+])(
+  'without a complete view for three minutes, one that %s keeps or ends its turn',
+  async (_, lack, perStep, changes) => {
+    await connected(2);
+    const primary = set.primary!;
+    const [other] = set.others(primary);
+    // the other one watches as much already
+    for (let n = 0; n < 10_000; n++) other!.statuses.set(`rest ${n}`, null);
+    const watchMore = ({ statuses }: Server, count: number): void => {
+      for (let n = 0; n < count; n++) statuses.set(`more ${statuses.size}`, null);
+    };
+    primaries = [];
+    for (let seconds = 0; seconds < 180; seconds += 5) {
+      watchMore(primary, perStep.own);
+      watchMore(other!, perStep.other);
+      set.viewed(primary, lack);
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    expect(primaries).toHaveLength(changes);
+  },
+);
 
 it('is left by a search of the words, too, and not dropped', async () => {
   const [server] = await connected(1);

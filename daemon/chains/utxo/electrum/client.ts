@@ -258,9 +258,10 @@ export class LightClient {
     // a server behind the best known chain has not reported everything
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
-    const isSeen = subscribed && this.watching.hasSeenRest(server);
-    const complete = isSeen && read === 'whole' && unchanged && !this.#refusals.isWaiting;
-    this.set.viewed(server, complete);
+    const isRestSeen = this.watching.hasSeenRest(server);
+    const complete = subscribed && isRestSeen && read === 'whole' && unchanged && !this.#refusals.isWaiting;
+    const lack = !subscribed ? 'watching' : isRestSeen ? 'reading' : 'rest';
+    this.set.viewed(server, complete ? 'nothing' : lack);
     return { complete, unsettled: read === 'open', found };
   }
 

@@ -24,6 +24,8 @@ const BEHIND_MS_MAX = 8_000;
 const TURN_MS_MIN = 2 * MS_PER_HOUR;
 /** For so long the views of the primary may be incomplete, whatever the reason, before its turn is over. */
 const INCOMPLETE_MS_MAX = 120_000;
+/** While servers are still told of scripts, so many more must be watched within that time. ElectrumX serves a dozen a second at its limits. */
+const WATCHED_MORE_MIN = 1_000;
 /** The next primary watches at least this part of what the present one does. */
 const TURN_PART_MIN = 0.9;
 
@@ -31,6 +33,15 @@ type SetEvents = ServerEvents & {
   /** Another server became the primary; null: none is connected. */
   onPrimary(server: Server | null): void;
 };
+
+/**
+ * The part that a view of the primary lacks. `watching`: the primary is still told of its scripts. `rest`: the others are of the rest.
+ * `reading`: any other.
+ */
+export type Lack = 'nothing' | 'watching' | 'rest' | 'reading';
+
+/** Since when the views of the primary are incomplete, and how many scripts it and all servers together watched then. */
+type Incomplete = { sinceMs: number } & Record<Exclude<Lack, 'nothing'>, number>;
 
 type ServerSetOptions = Omit<ServerOptions, 'endpoint' | 'events'> & {
   events: SetEvents;
@@ -48,8 +59,8 @@ export class ServerSet {
   #behindSinceMs = 0;
   /** When the primary may be changed although nothing is wrong with it. */
   #turnAtMs = 0;
-  /** Since when the views of the primary are incomplete; 0: they are not. */
-  #incompleteSinceMs = 0;
+  /** Null: they are complete. */
+  #incomplete: Incomplete | null = null;
   #closed = false;
 
   constructor(options: ServerSetOptions) {
@@ -174,23 +185,28 @@ export class ServerSet {
   }
 
   /**
-   * Notes whether a view of a server was complete. A liar may keep all of them from it, though each history can be read: by announcing
+   * Notes what a view of a server lacks. A liar may keep all of them from being complete, though each history can be read: by announcing
    * another status of one address after the other, or by showing slowly what it invents. An honest one may have much to tell.
+   * Servers that limit their clients are told of thousands of scripts within minutes, and the next primary would be told of its own ones.
    */
-  viewed(server: Server, isComplete: boolean): void {
+  viewed(server: Server, lack: Lack): void {
     if (server !== this.#primary) return;
-    if (isComplete) this.#incompleteSinceMs = 0;
-    else this.#incompleteSinceMs ||= performance.now();
+    const watching = server.statuses.size;
+    const rest = this.servers.reduce((sum, { statuses }) => sum + statuses.size, 0);
+    const now = { sinceMs: performance.now(), watching, rest, reading: 0 };
+    const before = this.#incomplete;
+    if (lack === 'nothing') this.#incomplete = null;
+    else if (!before || now[lack] - before[lack] >= WATCHED_MORE_MIN) this.#incomplete = now;
     if (this.#isStuck()) this.elect();
   }
 
   #isStuck(): boolean {
-    return this.#incompleteSinceMs > 0 && performance.now() - this.#incompleteSinceMs >= INCOMPLETE_MS_MAX;
+    return this.#incomplete !== null && performance.now() - this.#incomplete.sinceMs >= INCOMPLETE_MS_MAX;
   }
 
   #set(next: Server | null): void {
     this.#behindSinceMs = 0;
-    this.#incompleteSinceMs = 0;
+    this.#incomplete = null;
     this.#primary = next;
     this.#turnAtMs = performance.now() + TURN_MS_MIN * (1 + 2 * Math.random());
     this.#options.events.onPrimary(next);
