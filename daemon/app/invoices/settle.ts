@@ -266,7 +266,7 @@ export function fileInInbox(
 /**
  * Takes a deposit out of the inbox that was called late, because its block tells now that it came in time, or locked, because it is no
  * more: its invoice decides about it when it is settled. It stays if the invoice of a late one has ended, somebody has decided about the
- * deposit, or a refund link has offered it.
+ * deposit, or a refund link has offered it. One of which only a part is in the inbox, as too much, counts for its invoice again.
  */
 export function takeFromInbox(
   app: App,
@@ -277,7 +277,9 @@ export function takeFromInbox(
   if (invoice_id === null) return;
   const belongs = claim === 'late' ? !isInTime(app, tx, invoice_id, first_seen_at) : claim !== 'locked' || locked;
   const item = tx.get(inboxOfCredit, { credit_id: id });
-  if (belongs || item?.state !== 'open') return;
+  if (belongs || !item) return;
+  if (item.reason === 'overpaid') credit.claim = 'invoice';
+  if (item.reason === 'overpaid' || item.state !== 'open') return;
   if (tx.all(refundLinksOfDeposit, { inbox_id: item.id, limit: 1 }).length > 0) return;
   tx.run(deleteInboxItem, { credit_id: id });
   tx.afterCommit(() => app.operatorEvents.tell('inbox', `${id}`));

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { openOverpaid } from '../../../daemon/app/spends/refund-left.ts';
-import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { acceptDeposit, keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import type { Context } from '../../../daemon/http/operator/context.ts';
 import { inboxList } from '../../../daemon/http/operator/overview.ts';
 import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
@@ -80,6 +80,25 @@ it('one that becomes locked afterwards is shown as locked', async () => {
     credits: () => [bench.credit(paid.targetId, paid.units, 0, { txid: 'late', locked: true })],
   });
   expect(items()).toMatchObject([{ reason: 'locked', state: 'open' }]);
+});
+
+it.each<[what: string, decide: (id: number) => Promise<void>]>([
+  ['waits for a decision', async () => {}],
+  ['was kept', (id) => bench.app.store.write((tx) => keepDeposit(bench.app, tx, id))],
+])('one that pays its invoice, and of which too much %s, counts again once it is locked no more', async (_, decide) => {
+  await comes(paid.units * 2n, 'twice');
+  await decide(items()[0]!.id);
+  const before = items();
+  expect(before).toMatchObject([{ reason: 'overpaid', part: paid.units }]);
+  const twice = (back: number, locked: boolean) => [
+    bench.credit(paid.targetId, paid.units * 2n, back, { txid: 'twice', locked }),
+  ];
+  await bench.tell({ orphan: DEEP, blocks: DEEP + 1, credits: () => twice(DEEP, true) });
+  expect([bench.payment(paid.id).received, bench.alerts()]).toEqual([0n, expect.arrayContaining(['invoice.undone'])]);
+  await bench.tell({ orphan: DEEP + 1, blocks: DEEP + 2, credits: () => twice(DEEP + 1, false) });
+  expect([bench.payment(paid.id).received, bench.row('twice:0').claim]).toEqual([paid.units * 2n, 'invoice']);
+  expect(bench.alerts()).not.toContain('invoice.undone');
+  expect(items()).toEqual(before);
 });
 
 it('one of a refund link keeps its number after it vanished, or the link would pay out the next one', async () => {
