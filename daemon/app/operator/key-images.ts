@@ -26,7 +26,7 @@ import type { App } from '../app.ts';
 import { balances } from '../books/balance.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Account, Business } from '../shops/directory.ts';
-import { keepKeyImages } from '../spends/key-images.ts';
+import { isOfCounted, keepKeyImages } from '../spends/key-images.ts';
 
 /** `unproven`: smallest units that may have been spent still. */
 export type ImportedImages = { learned: number; known: number; unmatched: number; unproven: bigint };
@@ -57,16 +57,22 @@ export async function importImages(app: App, business: Business, part: ImagesPar
   for (const entry of entries) {
     const image = readSignedImage(entry);
     if (!image) unmatched++;
-    else if (app.store.get(coinOfKeyImage, { key_image: hexOf(image.image), chain_key: chain.key })) known++;
+    else if (isOfCounted(app.store, chain.key, hexOf(image.image))) known++;
     else fresh.push(image);
   }
   const found = await matched(fresh, new Coins(app, chain, account));
+  const learned = new Set(found.values());
+  const left = fresh.map(({ image }) => hexOf(image)).filter((key_image) => !learned.has(key_image));
+  // kept for a coin that is gone, or locked, while no other one has its key
+  const held = left.filter((key_image) => app.store.get(coinOfKeyImage, { key_image, chain_key: chain.key }));
+  known += held.length;
+  unmatched += left.length - held.length;
   await app.store.write((tx) => {
     keepKeyImages(app, tx, chain.key, Object.fromEntries(found));
     tx.afterCommit(() => app.wake.chain(chain.key));
   });
   const unproven = balances(app, business).find(({ asset }) => asset.symbol === 'XMR')?.unproven ?? 0n;
-  return { learned: found.size, known, unmatched: unmatched + fresh.length - found.size, unproven };
+  return { learned: found.size, known, unmatched, unproven };
 }
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -48,12 +48,16 @@ export function keepKeyImages(app: App, tx: Tx, chain_key: string, images: Reado
 
 /** Takes a key image from a coin that does not count: another one with its key is in a block, and is what the image spends. */
 function dropOfOther(tx: Tx, chain_key: string, key_image: string): void {
-  const { outpoint } = tx.get(coinOfKeyImage, { key_image, chain_key }) ?? {};
-  if (outpoint === undefined) return;
-  const owner = tx.get(creditByOutpoint, { outpoint, chain_key });
-  // one whose block left the chain may be gone, and its row as well
-  if (owner && !owner.locked && !owner.gone && owner.block_height !== null) return;
+  if (isOfCounted(tx, chain_key, key_image)) return;
   tx.run(dropKeyImages, { from: key_image, to: `${key_image};`, chain_key });
+}
+
+/** Whether a key image is kept for a coin that counts. Another one with its key may count instead of it. */
+export function isOfCounted(reader: Reader, chain_key: string, key_image: string): boolean {
+  const { outpoint } = reader.get(coinOfKeyImage, { key_image, chain_key }) ?? {};
+  const owner = outpoint === undefined ? undefined : reader.get(creditByOutpoint, { outpoint, chain_key });
+  // one whose block left the chain may be gone, and its row as well
+  return owner !== undefined && !owner.locked && !owner.gone && owner.block_height !== null;
 }
 
 /** Notes coins without a key image of their own: the wallet does not know them, or another coin has the same one. */

@@ -2,14 +2,7 @@ import { chacha20orig } from '@noble/ciphers/chacha.js';
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '../../../daemon/chains/slices.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import {
-  hashToPoint,
-  hashToScalar,
-  keyImageOf,
-  littleEndian,
-  Point,
-  scalarBytes,
-} from '../../../daemon/monero/curve.ts';
+import { keyImageOf, littleEndian, Point } from '../../../daemon/monero/curve.ts';
 import { isImageOf, oneTimeKey, readSignedImage } from '../../../daemon/monero/key-image.ts';
 import {
   HEAD_BYTES,
@@ -20,20 +13,10 @@ import {
 } from '../../../daemon/monero/key-image-file.ts';
 import { slowHash } from '../../../daemon/monero/slow-hash/slow-hash.ts';
 import { imageParts } from '../../../daemon/operator/key-images.ts';
+import { publicOf, signed } from './key-image-kit.ts';
 
 const KEY = 12_345n;
 const OTHER = 54_321n;
-const publicOf = (key: bigint): Uint8Array => Point.BASE.multiply(key).toBytes();
-
-/** As the wallet signs it (`generate_ring_signature` of one member), with a nonce of one's own. */
-function signed(key: bigint, image: Uint8Array = keyImageOf(key), nonce = 777n): Uint8Array {
-  const left = Point.BASE.multiply(nonce).toBytes();
-  const right = hashToPoint(publicOf(key)).multiply(nonce).toBytes();
-  const challenge = hashToScalar(image, left, right);
-  const response = Point.Fn.create(nonce - challenge * key);
-  return Buffer.concat([image, scalarBytes(challenge), scalarBytes(response)]);
-}
-
 const isOf = (bytes: Uint8Array, key: bigint): boolean => {
   const image = readSignedImage(bytes);
   return image !== null && isImageOf(image, oneTimeKey(publicOf(key))!);
