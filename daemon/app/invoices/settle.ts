@@ -266,13 +266,10 @@ export function fileInInbox(
 /**
  * Takes a deposit out of the inbox that was called late, because its block tells now that it came in time, or locked, because it is no
  * more: its invoice decides about it when it is settled. It stays if the invoice of a late one has ended, somebody has decided about the
- * deposit, or a refund link has offered it. One of which only a part is in the inbox, as too much, counts for its invoice again.
+ * deposit, a refund link has offered it, or the invoice counts no more of its size. One of which only a part is in the inbox, as too much,
+ * counts for its invoice again.
  */
-export function takeFromInbox(
-  app: App,
-  tx: Tx,
-  credit: Pick<CreditRow, 'id' | 'claim' | 'locked' | 'invoice_id' | 'first_seen_at'>,
-): void {
+export function takeFromInbox(app: App, tx: Tx, credit: CreditRow): void {
   const { id, claim, locked, invoice_id, first_seen_at } = credit;
   if (invoice_id === null) return;
   const belongs = claim === 'late' ? !isInTime(app, tx, invoice_id, first_seen_at) : claim !== 'locked' || locked;
@@ -281,9 +278,12 @@ export function takeFromInbox(
   if (item.reason === 'overpaid') credit.claim = 'invoice';
   if (item.reason === 'overpaid' || item.state !== 'open') return;
   if (tx.all(refundLinksOfDeposit, { inbox_id: item.id, limit: 1 }).length > 0) return;
+  if (!mayCount(app, tx, app.directory.business(item.business_id).network, { ...credit, invoice_id })) return;
   tx.run(deleteInboxItem, { credit_id: id });
   tx.afterCommit(() => app.operatorEvents.tell('inbox', `${id}`));
   credit.claim = null;
+  // the next one of the same step is counted beside it
+  tx.run(setClaim, { id, claim: null });
 }
 
 /** Whether an invoice is unpaid, and counts what was first seen then. */

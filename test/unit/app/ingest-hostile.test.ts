@@ -102,6 +102,20 @@ it('a deposit worth having counts beside however much dust was sent to its addre
   expect(new Set(reasons)).toEqual(new Set(['extra', 'overpaid']));
 });
 
+it('dust that is locked no more counts no further than other dust', async () => {
+  bench = await Bench.open('LTC');
+  paid = await bench.invoice();
+  const dust = (t: number, back: number, locked: boolean) =>
+    Array.from({ length: 50 }, (_, n) =>
+      bench.credit(paid.targetId, 546n, back, { n, txid: `dust${t}`, inputs: [], locked }),
+    );
+  for (let t = 0; t < 4; t++) await bench.tell({ blocks: 1, credits: () => dust(t, 0, true) });
+  await bench.tell({ credits: () => [0, 1, 2, 3].flatMap((t) => dust(t, 3 - t, false)) });
+  expect(bench.creditsOf(paid.targetId).filter(({ claim }) => claim === null)).toHaveLength(100);
+  expect(bench.payment(paid.id).received).toBe(54_600n);
+  expect([bench.balance(), count('inbox')]).toEqual([546n * 200n, 100]);
+});
+
 describe('an update that is applied in many transactions', () => {
   type Event = {
     orphan: number;
