@@ -94,6 +94,7 @@ export class Victim {
           ...(key === undefined ? {} : { 'idempotency-key': key }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        agent: false,
       });
       return { status: answer.status, text: answer.body.toString() };
     } catch (error) {

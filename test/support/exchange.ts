@@ -3,7 +3,14 @@ import http from 'node:http';
 
 const agent = new http.Agent({ keepAlive: true });
 
-type Asked = { method?: string; headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal };
+/** `agent`: false: on a connection that is not kept, as to a service that is killed meanwhile, so that nothing is sent twice. */
+type Asked = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal?: AbortSignal;
+  agent?: false;
+};
 export type Exchange = { status: number; headers: http.IncomingHttpHeaders; body: Buffer };
 
 /** The whole answer. Rejects if there is none. */
@@ -13,7 +20,7 @@ export async function exchange(url: string, asked: Asked = {}): Promise<Exchange
       method: asked.method ?? 'GET',
       headers: asked.headers,
       signal: asked.signal,
-      agent,
+      agent: asked.agent ?? agent,
     });
     try {
       return await answerTo(request, asked.body);
