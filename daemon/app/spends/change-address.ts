@@ -5,9 +5,10 @@
 import { assert } from '../../domain/errors.ts';
 import type { ChangeAddress } from '../../domain/spend.ts';
 import { accountById } from '../../store/queries/businesses.ts';
-import { insertTarget } from '../../store/queries/credits.ts';
+import { anyCreditOfTarget, insertTarget } from '../../store/queries/credits.ts';
 import { takeChangeIndex } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
+import { ownTarget } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Holder } from './plan.ts';
@@ -29,9 +30,18 @@ export function returnChange(chain: ChainRuntime, accountId: number, index: numb
 export async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeAddress> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
-  const [again = row.next_change] = returned.get(chain)?.get(account.id) ?? [];
-  const index = chain.spending.changeAddress === 'fixed' ? row.tank : again;
-  return { ...(await chain.adapter.deriveAddress(account.key, 1, index)), index };
+  const at = async (index: number): Promise<ChangeAddress> => ({
+    ...(await chain.adapter.deriveAddress(account.key, 1, index)),
+    index,
+  });
+  if (chain.spending.changeAddress === 'fixed') return at(row.tank);
+  for (const index of returned.get(chain)?.get(account.id) ?? []) {
+    const change = await at(index);
+    const target = ownTarget(app.store, chain.key, change);
+    // another wallet with these keys may have used it
+    if (target && !app.store.get(anyCreditOfTarget, { target_id: target.id })) return change;
+  }
+  return at(row.next_change);
 }
 
 /** The tank of an account on an account chain, which is watched from now on. */
@@ -44,7 +54,11 @@ export async function tankOf(app: App, holder: Holder): Promise<ChangeAddress> {
 
 /** Watches a change address. False if the next one is another by now. */
 export function takeChange(tx: Tx, { chain, account }: Holder, { index, ...target }: ChangeAddress): boolean {
-  if (returned.get(chain)?.get(account.id)?.delete(index)) return true;
+  const free = returned.get(chain)?.get(account.id);
+  if (free?.has(index)) {
+    tx.afterCommit(() => free.delete(index));
+    return true;
+  }
   const taken = tx.run(takeChangeIndex, { id: account.id, next_change: index });
   if (taken.changes !== 1) return chain.spending.changeAddress === 'fixed';
   const watched = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, invoice_id: null };

@@ -234,12 +234,18 @@ it('what the signer refuses, however often, uses up no address for change, as it
     expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'requested'));
     for (const id of ids) await pay.approve(id);
   }
+  // somebody was paid at one of them
+  const { app, bench } = pay;
+  const { id: _, ...like } = bench.row(`${(await pay.deposits([COIN]))[0]!.txid}:0`);
+  const used = app.store.all({ sql: 'SELECT id FROM target WHERE branch = 1 AND idx = 1', bind: () => [] }, {});
+  const target_id = Number((used as { id: number }[])[0]!.id);
+  await app.store.write((tx) => tx.run(insertCredit, { ...like, target_id, outpoint: `${'ab'.repeat(32)}:0` }));
   pay.signer.refuses = () => null;
   await pay.pass();
   const changes = pay.signer.orders.flatMap(({ plan }) =>
     plan.outputs.flatMap((output) => (output.kind === 'change' ? [output.index] : [])),
   );
-  expect(changes.toSorted()).toEqual([0, 1, 2]);
+  expect(changes.toSorted()).toEqual([0, 2, 3]);
 });
 
 it('a withdrawal whose fee is approved lower while it is prepared takes no higher one', async () => {
