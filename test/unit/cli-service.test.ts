@@ -85,11 +85,18 @@ describe('service install', () => {
     );
     await service('install');
     for (const path of made) mkdirSync(path, { recursive: true });
-    const [folder = '', disk] = [made[0], join(root, 'disk')];
+    const [folder = '', other = ''] = made;
+    const [disk, ofThisSystem] = [join(root, 'disk'), mkdtempSync(join(tmpdir(), 'service-own-'))];
     renameSync(folder, disk);
     symlinkSync(disk, folder);
+    rmSync(other, { recursive: true });
+    symlinkSync(ofThisSystem, other);
+    const [wallet, own] = [join(disk, 'wallet.json'), join(ofThisSystem, 'wallet.json')];
+    for (const file of [wallet, own]) writeFileSync(file, '');
     expect((await service('uninstall', '--delete-data', '--yes')).out).toContain('The data were deleted.');
-    expect([...made, disk].filter((path) => lstatSync(path, { throwIfNoEntry: false }))).toEqual([]);
+    expect([...made, wallet].filter((path) => lstatSync(path, { throwIfNoEntry: false }))).toEqual([]);
+    expect(existsSync(own)).toBe(true);
+    rmSync(ofThisSystem, { recursive: true });
   });
 
   it('hands the passphrase on as a credential, to whoever has the wallet', async () => {

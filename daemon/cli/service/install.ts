@@ -4,8 +4,17 @@
  *
  * Invariant: everything is checked before anything is written, and another program's file is kept under another name.
  */
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 import { entryFile, PACKAGE_FOLDER } from '../../kit/program.ts';
 import { VAULT_FILE } from '../../wallet/signer/files.ts';
@@ -187,6 +196,18 @@ export function endUnits(files: readonly string[]): void {
   if (units.length > 0) run('systemctl', ['disable', '--now', ...units]);
 }
 
+/**
+ * Deletes a folder; where a link stands in its place, what is in the folder that it leads to, which may be a disk of its own. A link below
+ * another root leads out of it to files of this system, which stay.
+ */
+function deleteFolder(place: string, root: string): void {
+  const target = existsSync(place) ? realpathSync(place) : place;
+  const isInside = root === '' || target.startsWith(`${realpathSync(root)}${sep}`);
+  if (target !== place && isInside)
+    for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true, force: true });
+  rmSync(place, { recursive: true, force: true });
+}
+
 export async function uninstallSystemd(
   session: Session,
   { deleteData = false, root = '' }: UninstallOptions,
@@ -204,12 +225,7 @@ export async function uninstallSystemd(
   for (const path of removed) rmSync(path);
   if (runs) run('systemctl', ['daemon-reload']);
   if (deleteData) {
-    for (const path of [DATA_DIR, SIGNER_DIR, ...CACHES]) {
-      const place = join(root, path);
-      // a folder on another disk, with a link in its place
-      const target = existsSync(place) ? realpathSync(place) : place;
-      for (const one of new Set([target, place])) rmSync(one, { recursive: true, force: true });
-    }
+    for (const path of [DATA_DIR, SIGNER_DIR, ...CACHES]) deleteFolder(join(root, path), root);
     if (root === '') for (const user of [SIGNER_USER, USER]) run('userdel', [user], true);
   }
   session.print({ removed, data_deleted: deleteData }, () => {
