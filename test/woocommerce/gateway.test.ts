@@ -309,6 +309,15 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await notes(order, `Invoice ${id} was canceled: nothing came`, other.status);
     });
 
+    it('that waits for another method does so beside coins that are seen, and is paid once they are confirmed', async () => {
+      const { order, id } = await requested();
+      await change(order, { status: 'pending', method: 'card' });
+      await pay(id);
+      await notes(order, 'seen, not confirmed yet', 'pending');
+      await mine(12);
+      await reaches(order, 'processing');
+    });
+
     it('that was marked paid by hand is not said to be paid twice, and hears when its payment is undone', async () => {
       const { order, id } = await requested();
       await pay(id);
@@ -318,6 +327,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       const done = await notes(order, `Invoice ${id} is paid with`, 'processing');
       expect(done.completed).toBe(0);
       expect(done.notes.join()).toContain('marked paid by hand before');
+      expect(done.notes.join()).toContain('delete the refund that is booked for the order');
       expect(done.notes.join()).not.toContain('nothing is owed');
       await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 12 });
       await notes(order, 'UNDONE', 'on-hold');

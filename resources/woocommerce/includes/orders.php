@@ -213,7 +213,7 @@ final class Orders {
 		if ( $present ) {
 			$order->update_meta_data( self::STATE, 'seen' );
 		}
-		if ( $order->has_status( array( 'pending', 'failed', 'cancelled' ) ) ) {
+		if ( self::is_ours( $order ) && $order->has_status( array( 'pending', 'failed', 'cancelled' ) ) ) {
 			$order->set_status( 'on-hold' );
 		}
 	}
@@ -261,7 +261,7 @@ final class Orders {
 			self::tell( $order, 'over-' . $invoice['id'], __( 'More came for invoice %s than was owed.', 'countinghouse' ), $invoice['id'] );
 		}
 		if ( $by_hand ) {
-			self::tell( $order, 'by-hand-' . $invoice['id'], __( 'The order was marked paid by hand before. If it was paid in another way too, the payer should get this back.', 'countinghouse' ) );
+			self::tell( $order, 'by-hand-' . $invoice['id'], __( 'The order was marked paid by hand before. If it was paid in another way too, the payer should get this back: delete the refund that is booked for the order then.', 'countinghouse' ) );
 		} elseif ( ! $order->payment_complete( $invoice['id'] ) && ! $order->is_paid() ) {
 			// it is paid where only another plug-in failed after that
 			$order->delete_meta_data( self::PAID_BY );
