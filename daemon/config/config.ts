@@ -249,7 +249,8 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
 function namedProxies(config: Config, reader: Reader): void {
   for (const part of ['electrum', 'monero'] as const) {
     const { proxyFor, socksProxy } = config[part];
-    if (proxyFor === 'all' && socksProxy === null)
+    const isWrong = reader.problems.some(({ key }) => key === `${part}.socks_proxy`);
+    if (proxyFor === 'all' && socksProxy === null && !isWrong)
       reader.problem(`${part}.proxy_for`, `"all" needs ${part}.socks_proxy: without it every connection is straight`);
   }
 }
