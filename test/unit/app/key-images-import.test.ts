@@ -38,7 +38,11 @@ it('gives an image to the coin that counts now, once the other one with that key
   const texts = new Map([first, second].map(({ txid, kept }) => [txid, Buffer.from(kept).toString('hex')]));
   Object.assign(bench.chain.adapter, {
     keyImages: true,
-    spending: { feeAsset: 'XMR', transaction: async (txid: string) => texts.get(txid), isDust: () => false },
+    spending: {
+      feeAsset: 'XMR',
+      transaction: async (txid: string) => texts.get(txid),
+      sendable: (_: string, units: bigint) => units,
+    },
   });
   const { targetId } = await bench.invoice();
   const business = bench.app.directory.business(bench.businessId);
