@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
     expect(await englishIn(page)).toEqual([]);
     await looked(page, 'cannot-de');
     await page.getByRole('link', { name: 'Ändern LTC' }).click();
-    await page.getByText('Über').or(page.getByText('Kann nicht laufen:')).first().waitFor();
+    await page.locator('main form').first().waitFor();
     await shown(page);
     expect(await englishIn(page)).toEqual([]);
     await looked(page, 'editor-de');
