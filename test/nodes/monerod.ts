@@ -178,6 +178,9 @@ export class Monerod {
         'disabled',
         '--wallet-dir',
         folder,
+        // the user's is shared by all, and a wallet that was killed leaves it locked
+        '--shared-ringdb-dir',
+        join(folder, 'rings'),
         '--daemon-address',
         `127.0.0.1:${this.port}`,
         '--trusted-daemon',
