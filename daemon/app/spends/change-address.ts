@@ -35,11 +35,13 @@ export async function nextChange(app: App, { account, chain }: Holder): Promise<
     index,
   });
   if (chain.spending.changeAddress === 'fixed') return at(row.tank);
-  for (const index of returned.get(chain)?.get(account.id) ?? []) {
+  const free = returned.get(chain)?.get(account.id) ?? new Set();
+  for (const index of free) {
     const change = await at(index);
     const target = ownTarget(app.store, chain.key, change);
-    // another wallet with these keys may have used it
     if (target && !app.store.get(anyCreditOfTarget, { target_id: target.id })) return change;
+    // another wallet with these keys has used it
+    free.delete(index);
   }
   return at(row.next_change);
 }
