@@ -202,8 +202,7 @@ export function endUnits(files: readonly string[]): void {
  */
 function deleteFolder(place: string, root: string): void {
   const target = existsSync(place) ? realpathSync(place) : place;
-  const isInside = root === '' || target.startsWith(`${realpathSync(root)}${sep}`);
-  if (target !== place && isInside)
+  if (target !== place && (root === '' || target.startsWith(`${realpathSync(root)}${sep}`)))
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true, force: true });
   rmSync(place, { recursive: true, force: true });
 }
