@@ -51,8 +51,10 @@ export async function grouped(update: ChainUpdate): Promise<Grouped> {
     debited.add(debit.id);
     place(debit);
   });
-  const groups: Group[] = [];
+  // an output that is locked now stops counting before the one that counts in its place
+  const [locked, free]: [Group[], Group[]] = [[], []];
   await inTurns([...byTxid.values()], (credits) => {
+    const groups = credits.some((credit) => credit.locked) ? locked : free;
     for (let at = 0; at < credits.length; at += GROUP_MAX) {
       const size = credits.length;
       groups.push({
@@ -63,6 +65,7 @@ export async function grouped(update: ChainUpdate): Promise<Grouped> {
       });
     }
   });
+  const groups = [...locked, ...free];
   const targets = update.targets === 'all' ? null : new Set(update.targets);
   return { groups, present, spent, debited, targets, blocks };
 }

@@ -286,6 +286,15 @@ describe('without confirmations', () => {
     expect(shown()).toEqual([0n, 'pending', 'unpaid']);
   });
 
+  it('two outputs with one key never count together, whichever is locked', async () => {
+    const half = (txid: string, locked: boolean) =>
+      bench.credit(paid.targetId, paid.units / 2n + 1n, null, { txid, locked, replaceable: false });
+    await bench.tell({ credits: () => [half('first', false)] });
+    await bench.tell({ turnMs: 0, credits: () => [half('second', false), half('first', true)] });
+    expect(bench.invoiceStatus(paid.id)).toBe('unpaid');
+    expect(bench.inbox()).toEqual([{ reason: 'locked', outpoint: 'first:0' }]);
+  });
+
   it('one whose last replaceable ancestor confirmed pays', async () => {
     await bench.tell({ credits: () => [full(null, { replaceable: true })] });
     expect(bench.row(TX()).required).toBe(3);
