@@ -37,6 +37,7 @@ import { whyByHand } from './policy.ts';
 const WAITING_MAX = 1_000;
 const WITHDRAWAL_USD_MIN = 10n * 100_000_000n;
 const RATE_RETRY_SECONDS = 60;
+const FEE_RETRY_SECONDS = 1;
 
 export type NewWithdrawal = {
   asset: Asset;
@@ -247,6 +248,10 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
   const spending = chain.spending;
   if (wanted.units !== null && spending.sendable(address, wanted.units) > wanted.units) {
     throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
+  }
+  // the request was to be refused when its fee was asked for, and is not any more
+  if (wanted.feeMax === undefined && feeRate === 0n) {
+    throw new Unavailable('The network fee is not known yet', FEE_RETRY_SECONDS);
   }
   const fee = wanted.feeMax ?? estimatedFee(tx, { business, account, chain, wanted, feeRate });
   const { feeAsset } = spending;

@@ -4,6 +4,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Preview } from '../../../daemon/app/withdrawals/approve.ts';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
+import { estimateHighestFee, requestWithdrawal } from '../../../daemon/app/withdrawals/request.ts';
+import { assetOf } from '../../../daemon/domain/assets.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
 import { textIn, textOf } from '../../../daemon/domain/messages.ts';
 import { previewJson } from '../../../daemon/http/operator/present-withdrawals.ts';
 import { type OperatorRequest, Review, type ReviewRequest } from '../../../daemon/operator/review.ts';
@@ -100,4 +103,17 @@ it('pays everything only up to the approved fee when blocks ask for more since, 
   } finally {
     vi.restoreAllMocks();
   }
+});
+
+it('is never 0 for a request that was to be refused a moment ago', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([9n * COIN]);
+  const { app } = pay;
+  const [business] = app.directory.businesses();
+  const wanted = { asset: assetOf('BTC'), units: COIN, address: pay.recipient(), origin: 'operator' } as const;
+  const rate = await estimateHighestFee(app, business!, () => {
+    throw new Rejected('refund.too_much', 'Nothing is left');
+  });
+  const request = app.store.write((tx) => requestWithdrawal(app, tx, business!, wanted, rate));
+  await expect(request).rejects.toMatchObject({ name: 'Unavailable', message: 'The network fee is not known yet' });
 });
