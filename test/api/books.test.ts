@@ -168,6 +168,23 @@ describe('the list of invoices', () => {
     expect(Object.keys((answer.body as unknown as { errors: object }).errors)).toEqual([field]);
   });
 
+  it('keeps to a time at which it ends, whatever place the cursor names', async () => {
+    const own = await startTestDaemon();
+    try {
+      const letGo = own.holdClock();
+      const old = await own.call<Created>('POST', '/invoice', { amount: 20 });
+      own.advance(1);
+      const end = new Date(own.now()).toISOString();
+      for (let n = 0; n < 3; n++) await own.call('POST', '/invoice', { amount: 20 });
+      letGo();
+      const { next } = (await own.call<Page>('GET', '/invoices?limit=1')).body;
+      const { body } = await own.call<Page>('GET', `/invoices?cursor=${next}&created_to=${end}`);
+      expect(body.items.map(({ id }) => id)).toEqual([old.body.id]);
+    } finally {
+      await own.stop();
+    }
+  });
+
   it('says of an order id that it is too long', async () => {
     const message = 'The order id may not be longer than 100 characters.';
     const answer = await list('invoices', { order_id: 'x'.repeat(101) });

@@ -79,12 +79,18 @@ async function page<Row>({ limit, begin, read, cursorOf: placeOf, wanted }: List
 const within = (at: number, { from, to }: BookFilter): boolean =>
   (from === null || at >= from) && (to === null || at < to);
 
+/** The later place of the two in the list: behind the cursor, and before the time `to`. */
+function beginOf({ after, to }: BookFilter): ListCursor {
+  const end = { at: to ?? NEWEST, id: 0 };
+  return after && after.at < end.at ? after : end;
+}
+
 /** The invoices of a business, without deleted ones. */
 export async function bookInvoices(app: App, business: Business, filter: BookFilter): Promise<BookPage<InvoiceView>> {
   const { status, crypto, orderId } = filter;
   const { rows, next } = await page({
     limit: filter.limit,
-    begin: filter.after ?? { at: filter.to ?? NEWEST, id: 0 },
+    begin: beginOf(filter),
     read: ({ at, id }, limit) => {
       const behind = { business_id: business.id, from: filter.from ?? 0, at, id, limit };
       return orderId === null
