@@ -185,6 +185,16 @@ describe('the list of invoices', () => {
     }
   });
 
+  it('refuses the cursor of another list', async () => {
+    for (let n = 0; n < 2; n++) await create({ amount: 20 });
+    const { next } = (await list('invoices', { limit: '1' })).body;
+    expect((await list('invoices', { cursor: next! })).status).toBe(200);
+    for (const other of ['withdrawals', 'transactions']) {
+      const { status, body } = await list(other, { cursor: next! });
+      expect([status, body]).toMatchObject([422, { errors: { cursor: ['The cursor is invalid.'] } }]);
+    }
+  });
+
   it('says of an order id that it is too long', async () => {
     const message = 'The order id may not be longer than 100 characters.';
     const answer = await list('invoices', { order_id: 'x'.repeat(101) });

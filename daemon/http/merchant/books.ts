@@ -34,14 +34,24 @@ const LIMIT_MAX = 200;
 const LIMIT = 50;
 const CURSOR_CHARACTERS_MAX = 60;
 
-export const WITHDRAWAL_STATUSES = ['pending', 'completed', 'failed'] as const;
+/** Each list's statuses. */
+const LISTS = {
+  invoices: INVOICE_STATUSES,
+  withdrawals: ['pending', 'completed', 'failed'],
+  transactions: RECEIPT_STATUSES,
+} as const;
+type ListName = keyof typeof LISTS;
 
-/** The end of a page as an opaque word for the next request. */
-const cursorOf = ({ at, id }: ListCursor): string => Buffer.from(`${at}.${id}`).toString('base64url');
+/** The end of a page as an opaque word for the next request. It names its list, because places of different lists look alike. */
+const cursorOf = (list: ListName, { at, id }: ListCursor): string =>
+  Buffer.from(`${list[0]}${at}.${id}`).toString('base64url');
 
-function placeOf(cursor: string): ListCursor | null {
-  const [, at, id] = /^(\d{1,16})\.(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
-  return at === undefined || id === undefined ? null : { at: Number(at), id: Number(id) };
+/** Null for what is no cursor of this list. Earlier releases did not write the list. */
+function placeOf(list: ListName, cursor: string): ListCursor | null {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const [, of, at, id] = /^([a-z]?)(\d{1,16})\.(\d{1,16})$/.exec(text) ?? [];
+  if (at === undefined || id === undefined || (of !== '' && of !== list[0])) return null;
+  return { at: Number(at), id: Number(id) };
 }
 
 const instant = (field: string, description: string) =>
@@ -52,7 +62,8 @@ const instant = (field: string, description: string) =>
     .meta({ description, override: { type: 'string', format: 'date-time' } });
 
 /** The query of a list. Unknown parameters are ignored, like unknown fields of a body. */
-export function listSchema(statuses: readonly [string, ...string[]]) {
+export function listSchema(list: ListName) {
+  const statuses = LISTS[list];
   const many = `The limit must be a whole number from 1 to ${LIMIT_MAX}.`;
   return z.object({
     status: z.enum(statuses, `The status must be one of ${statuses.join(', ')}.`).optional(),
@@ -77,13 +88,13 @@ export function listSchema(statuses: readonly [string, ...string[]]) {
     cursor: z
       .string('The cursor is invalid.')
       .max(CURSOR_CHARACTERS_MAX, 'The cursor is invalid.')
-      .refine((cursor) => placeOf(cursor) !== null, 'The cursor is invalid.')
+      .refine((cursor) => placeOf(list, cursor) !== null, 'The cursor is invalid.')
       .optional(),
   });
 }
 
-function filterOf(statuses: readonly [string, ...string[]], query: unknown): BookFilter {
-  const asked = check(listSchema(statuses), query);
+function filterOf(list: ListName, query: unknown): BookFilter {
+  const asked = check(listSchema(list), query);
   return {
     status: asked.status ?? null,
     orderId: asked.order_id ?? null,
@@ -91,7 +102,7 @@ function filterOf(statuses: readonly [string, ...string[]], query: unknown): Boo
     from: asked.created_from ?? null,
     to: asked.created_to ?? null,
     limit: asked.limit ?? LIMIT,
-    after: asked.cursor === undefined ? null : placeOf(asked.cursor),
+    after: asked.cursor === undefined ? null : placeOf(list, asked.cursor),
   };
 }
 
@@ -122,19 +133,19 @@ function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Tra
 export function booksRouter(app: App, withKey: WithKey): Router {
   const router = Router(EXACT_PATHS);
   const list = <Row>(
-    statuses: readonly [string, ...string[]],
+    name: ListName,
     read: (app: App, business: Business, filter: BookFilter) => Promise<BookPage<Row>>,
     present: (business: Business, row: Row) => unknown,
   ): RequestHandler => {
     return async (request, response) => {
       const business = callerOf(response);
-      const { rows, next } = await read(app, business, filterOf(statuses, request.query));
-      response.json({ items: rows.map((row) => present(business, row)), next: next && cursorOf(next) });
+      const { rows, next } = await read(app, business, filterOf(name, request.query));
+      response.json({ items: rows.map((row) => present(business, row)), next: next && cursorOf(name, next) });
     };
   };
-  const invoices = list(INVOICE_STATUSES, bookInvoices, (_, found) => presentInvoice(app, found));
-  const withdrawals = list(WITHDRAWAL_STATUSES, bookWithdrawals, (_, row) => presentWithdrawal(app, row));
-  const receipts = list(RECEIPT_STATUSES, bookReceipts, (business, row) => presentReceipt(app, business, row));
+  const invoices = list('invoices', bookInvoices, (_, found) => presentInvoice(app, found));
+  const withdrawals = list('withdrawals', bookWithdrawals, (_, row) => presentWithdrawal(app, row));
+  const receipts = list('transactions', bookReceipts, (business, row) => presentReceipt(app, business, row));
   router
     .route('/invoices')
     .get(withKey(['invoices']), invoices)
