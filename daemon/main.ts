@@ -48,6 +48,7 @@ import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { simulatedSpend } from './sandbox/simulated.ts';
 import { accountSpend } from './sandbox/simulated-accounts.ts';
 import { makeDataFolder } from './store/data-folder.ts';
+import { startRefused } from './store/disk-errors.ts';
 import type { MigrationStep } from './store/migrations.ts';
 import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
@@ -178,7 +179,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     return { url, dataDir, firstKeys, acknowledgeKeys: acknowledge, wantsFirstLink, stop };
   } catch (error) {
     await stop();
-    throw error;
+    throw startRefused(error, options.dataDir);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The errors of SQLite and of files that the disk or another process causes. */
+import { Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Why writes fail: the disk is full, another process holds the lock, or the disk has another fault. */
 export type Trouble = { kind: 'full' | 'locked' | 'failing'; message: string };
@@ -32,4 +33,13 @@ export function troubleOf(error: unknown): Trouble {
   }
   const text = error instanceof Error ? error.message : String(error);
   return { kind: 'failing', message: `the disk refuses writes (${codeOf(error) || 'no code'}: ${text})` };
+}
+
+/** The error for the operator of a service that could not use its open database; any other error as it is. */
+export function startRefused(error: unknown, dataDir: string): unknown {
+  const cause = error instanceof Unavailable ? error.cause : error;
+  if (!isDiskError(cause)) return error;
+  const rejected = new Rejected('store.disk', `The database in ${dataDir} cannot be used: ${troubleOf(cause).message}`);
+  rejected.cause = error;
+  return rejected;
 }

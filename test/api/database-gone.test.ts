@@ -1,6 +1,7 @@
-/** A database that is gone or empty beside a wallet: the service does not begin anew with the same addresses. */
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+/** A database that is gone, empty or damaged: the service says so, and does not begin anew with the same addresses. */
+import { closeSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { openShop } from '../support/shop.ts';
@@ -45,4 +46,26 @@ it('in the sandbox alone, it begins anew', async () => {
   remove();
   await service.resume();
   expect(statSync(database()).size).toBeGreaterThan(0);
+});
+
+/** Overwrites the first page of a table. */
+function spoil(table: string): void {
+  const db = new Database(database());
+  const { rootpage } = db.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?').get(table) as {
+    rootpage: number;
+  };
+  const bytes = db.pragma('page_size', { simple: true }) as number;
+  db.close();
+  const file = openSync(database(), 'r+');
+  writeSync(file, Buffer.alloc(bytes, 0xa5), 0, bytes, (rootpage - 1) * bytes);
+  closeSync(file);
+}
+
+it('with damage that only the start meets, it does not start, and says what to do', async () => {
+  await service.daemon.stop();
+  spoil('business');
+  await expect(service.resume()).rejects.toMatchObject({
+    code: 'store.disk',
+    message: `The database in ${service.dataDir} cannot be used: its file is damaged (SQLITE_CORRUPT): restore a backup`,
+  });
 });
