@@ -89,7 +89,7 @@ export class SyncLoop {
         }
         pauseMs = await this.#failed(error);
       }
-      this.#chain.lagging = this.#chain.adapter.health().lagging;
+      this.#noteLagging();
       this.#announce();
       if (pauseMs > 0) if (!signal.aborted) await this.#pause.wait(pauseMs);
     }
@@ -183,6 +183,15 @@ export class SyncLoop {
 
   #alert(kind: AlertKind, text: Message): Promise<void> {
     return raise(this.#app, this.#chain.adapter.network, kind, this.#chain.key, text);
+  }
+
+  /** The sandbox's source is in the database, which may not be readable for a moment: then it is as it was. */
+  #noteLagging(): void {
+    try {
+      this.#chain.lagging = this.#chain.adapter.health().lagging;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
   }
 
   async #halt(error: unknown): Promise<void> {
