@@ -11,6 +11,8 @@ import type { Steps } from '../slices.ts';
 import { readSection, type Value } from './epee.ts';
 import type { Received, Receiver } from './receive.ts';
 
+/** The fault of a node that marks an answer as not its own (`untrusted`). */
+export const PASSED_ON = 'passes on what its bootstrap daemon says, until it has all blocks itself';
 /** Consensus (`CRYPTONOTE_MAX_TX_SIZE`). */
 const TRANSACTION_BYTES_MAX = 1_000_000;
 
@@ -69,6 +71,7 @@ export function* readBlocks(
 ): Steps<ReadBlocks> {
   const answer = readSection(body);
   if (!isText(answer.get('status'), 'OK')) return { blocks: [], refused: refusalOf(answer.get('status')), newer: null };
+  if (answer.get('untrusted') === true) return { blocks: [], refused: `it ${PASSED_ON}`, newer: null };
   const entries = listOf(answer.get('blocks'));
   if (entries.length !== count) throw new Malformed('another number of blocks than was asked for');
   const parsed: ParsedBlock[] = [];

@@ -8,6 +8,7 @@ import { type Answer, codeOf, post } from '../http.ts';
 import { ConnectionLost, Misbehaved } from '../utxo/electrum/servers/faults.ts';
 import { Envelope } from './answers.ts';
 import { agentOf, type Reach } from './reach.ts';
+import { PASSED_ON } from './read.ts';
 
 /** A page of the largest transactions, without their signatures, has 2 MB. Parsing 4 MB takes about 25 ms. */
 const RESPONSE_BYTES_MAX = 4_000_000;
@@ -24,7 +25,6 @@ const BEGINS_MS = 10_000;
 const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
 const REASON_CHARS_MAX = 200;
-
 export type RpcOptions = {
   /** http(s)://[user:password@]host:port. */
   url: string;
@@ -174,10 +174,14 @@ export class MoneroRpc {
     });
   }
 
-  /** An answer of a form. `asked`: the method. Throws `Malformed`, and `Unavailable` where its status tells a refusal. */
+  /**
+   * An answer of a form. `asked`: the method. Throws `Malformed`, and `Unavailable` where its status tells a refusal, or where it is not the
+   * node's own: a monerod up to 0.18 without all blocks lets a stranger's node answer, if it was started with a bootstrap daemon.
+   */
   #checked<T>(asked: string, shape: z.ZodType<T>, value: unknown): T {
-    const { status } = (value ?? {}) as { status?: unknown };
+    const { status, untrusted } = (value ?? {}) as { status?: unknown; untrusted?: unknown };
     if (status === 'BUSY') throw this.#unavailable(`${this.name} is busy`);
+    if (untrusted === true) throw this.#unavailable(`${this.name} ${PASSED_ON}`);
     const result = shape.safeParse(value);
     if (result.success) return result.data;
     if (typeof status === 'string' && status !== 'OK') throw this.#refused(asked, status);

@@ -1,8 +1,10 @@
 /** The adapter of Monero over nodes of a simulated chain, one of which may say anything. */
 import type http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { atOnce } from '../../../daemon/chains/slices.ts';
 import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
 import { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
+import { readBlocks } from '../../../daemon/chains/xmr/read.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { parseBlock } from '../../../daemon/monero/block.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
@@ -12,6 +14,7 @@ import { FactBook } from '../../adapters/fact-book.ts';
 import { Front } from '../../nodes/front.ts';
 import { Chain, paymentOf, txOf } from '../../simulation/monero/chain.ts';
 import { type Asked, answerTo, blocksOf, type Fields, heightsOf, isRefused } from '../../simulation/monero/rpc.ts';
+import { epee } from '../../support/monero-blocks.ts';
 
 const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
 const signal = () => AbortSignal.timeout(20_000);
@@ -108,6 +111,44 @@ function pay(script: Uint8Array, units: bigint, key = secret++): string {
   chain.submit(tx);
   return tx.id;
 }
+
+describe('a node that passes on what a bootstrap daemon says', () => {
+  /** As monerod 0.18 marks each answer that another node gave it, while it has not all blocks itself. */
+  const passedOn = (_: string, answer: Fields): Fields => ({ ...answer, untrusted: true });
+
+  it('brings no payment by that, and its operator is told why', async () => {
+    const adapter = connected(1);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    nodes[0]!.change = passedOn;
+    pay(target.script, 7_000n);
+    chain.mine(1, Date.now());
+    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/bootstrap daemon/);
+    expect(adapter.health().error).toMatch(/bootstrap daemon/);
+    nodes[0]!.change = () => undefined;
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: chain.tip.height }]);
+  });
+
+  it('has no say about a large payment of another one', async () => {
+    const adapter = connected(2, true);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    nodes[1]!.change = passedOn;
+    pay(target.script, 7_000n);
+    chain.mine(1, Date.now());
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+  });
+
+  it('has its blocks in binary form refused, too', () => {
+    const body = epee({ blocks: [], status: 'OK', untrusted: true });
+    const read = atOnce(readBlocks(body, 1, 0, []));
+    expect(read).toMatchObject({ blocks: [], refused: expect.stringMatching(/bootstrap daemon/) });
+  });
+});
 
 describe('a pool that is too large to be read', () => {
   const FLOOD = Array.from({ length: 50_001 }, (_, n) => n.toString(16).padStart(64, '0'));
