@@ -30,14 +30,24 @@ const payout = spending(before.txid, 0, [
 ]);
 const deposit = spending(payout.txid, 0, [[60_000n, OURS!]]);
 
-/** `height`: of the exchange's payout; 0: it waits for a block. `tells`: whether the customer's history is given. */
-function serverOf(height: number, tells = true): Server {
-  const known = new Map([before, payout, deposit].map(({ txid, raw }) => [txid, raw]));
+/** A deposit with a note before its outputs, which no server has a history of. */
+const noted = spending(payout.txid, 0, [
+  [0n, NOBODY!],
+  [60_000n, OURS!],
+]);
+
+/**
+ * `height`: of the exchange's payout; 0: it waits for a block. `tells`: whether the customer's history is given. `exchange`: the history of
+ * the exchange's script; null: it is refused.
+ */
+function serverOf(height: number, tells = true, exchange: readonly unknown[] | null = null): Server {
+  const known = new Map([before, payout, deposit, noted].map(({ txid, raw }) => [txid, raw]));
   const histories = new Map(
     [
+      [EXCHANGE, exchange],
       [CUSTOMER, tells ? [{ txid: payout.txid, height }] : null],
       [NOBODY, []],
-      [OURS, [{ txid: deposit.txid, height: 0 }]],
+      [OURS, [deposit, noted].map(({ txid }) => ({ txid, height: 0 }))],
     ].map(([script, history]) => [scriptHashOf(Buffer.from(`${script}`, 'hex')), history]),
   );
   return {
@@ -61,4 +71,21 @@ it.each([
 
 it('nothing where no history that has the parent is told', async () => {
   expect(await sumOf(serverOf(10, false), deposit.txid, 'BTC')).toBeNull();
+});
+
+// Fulcrum tells an empty history in place of one that is longer than its limit
+it('the same where the longest history is told as an empty one', async () => {
+  expect(await sumOf(serverOf(10, true, []), deposit.txid, 'BTC')).toEqual({ fee: 10_000n, vsize: deposit.raw.length });
+  expect(await sumOf(serverOf(0, true, []), deposit.txid, 'BTC')).toBeNull();
+  expect(await sumOf(serverOf(10, false, []), deposit.txid, 'BTC')).toBeNull();
+});
+
+it('the same of a deposit whose first output is a note', async () => {
+  expect(await sumOf(serverOf(10), noted.txid, 'BTC')).toEqual({ fee: 10_000n, vsize: noted.raw.length });
+});
+
+it('nothing more of a deposit that is in a block', async () => {
+  const server = serverOf(10);
+  const told = { ...server, history: async () => [{ txid: deposit.txid, height: 11 }] } as unknown as Server;
+  expect(await sumOf(told, deposit.txid, 'BTC')).toBe('confirmed');
 });

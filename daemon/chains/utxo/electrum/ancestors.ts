@@ -12,12 +12,14 @@ import type { HistoryEntry } from './servers/answers.ts';
 import { isOfServer, isTooLong, TooLong } from './servers/faults.ts';
 import type { Server } from './servers/server.ts';
 
-/** Unconfirmed transactions that are added up: the maximum chain that nodes allow (DEFAULT_ANCESTOR_LIMIT). */
-const ANCESTORS_MAX = 25;
+/** Unconfirmed transactions that are added up: the most that hang together in a mempool (Bitcoin Core from 31 on; before, 25 in a chain). */
+const ANCESTORS_MAX = 64;
 /** Further scripts of one transaction whose histories are asked for. */
 const OTHERS_ASKED_MAX = 5;
 /** Transactions that are read for one sum. */
 const READ_MAX = 500;
+/** Such an output cannot be spent, and no server has a history of it. */
+const OP_RETURN = 0x6a;
 
 export type Sum = { fee: bigint; vsize: number };
 /** One server's word. `confirmed`: it is in a block, or nowhere. */
@@ -89,20 +91,18 @@ async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Me
 }
 
 /**
- * By the history of an output's script; where that is longer than a server tells, as an exchange's is, by those of
- * others that the transaction pays, as far as they name it.
+ * By the history of an output's script that names the transaction; where that one does not, by those of others that it pays. The history of
+ * an exchange is longer than a server tells, in place of which Fulcrum tells an empty one, and a note has none.
  */
 async function isUnconfirmed(server: Server, txid: string, paid: ParsedTransaction, vout: number): Promise<boolean> {
   const output = paid.outputs[vout];
   if (!output) return false;
-  const isIt = (entry: HistoryEntry): boolean => entry.txid === txid;
-  const history = await historyOf(server, output.script);
-  if (history) return (history.find(isIt)?.height ?? 1) <= 0;
-  for (const { script } of paid.outputs.filter((other) => other !== output).slice(0, OTHERS_ASKED_MAX)) {
-    const entry = (await historyOf(server, script))?.find(isIt);
+  const others = paid.outputs.filter((other) => other !== output && other.script[0] !== OP_RETURN);
+  for (const { script } of [output, ...others.slice(0, OTHERS_ASKED_MAX)]) {
+    const entry = (await historyOf(server, script))?.find((one) => one.txid === txid);
     if (entry) return entry.height <= 0;
   }
-  throw new TooLong(`the history of what transaction ${txid} pays is too long`);
+  throw new TooLong(`no history of what transaction ${txid} pays is told that names it`);
 }
 
 /** Null where it is too long. */
