@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StoredCoin } from '../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
@@ -70,6 +71,67 @@ async function pair(isAlone = false) {
   expect(adapter.health().source).toBe(first.url);
   return { first, second, adapter, alerts, list, look, view };
 }
+
+// Fulcrum does so with a history that is longer than its limit
+describe('an address whose history is told as an empty one, although a block pays it', () => {
+  const stored: StoredCoin = {
+    targetId: 1,
+    outpoint: `${'cd'.repeat(32)}:0`,
+    txid: 'cd'.repeat(32),
+    asset: 'BTC',
+    units: 1_000n,
+    blockHeight: 40,
+    blockHash: since[0]!.hash,
+    locked: false,
+    spentTxid: null,
+    spentBlockHeight: null,
+    spentBlockHash: null,
+  };
+
+  async function emptied() {
+    const { first, list, ...rest } = await pair();
+    vi.spyOn(list, 'coinsOf').mockReturnValue([stored]);
+    first.tell(SUBSCRIBE, [scriptHash, anyStatus()]);
+    first.tell(SUBSCRIBE, [scriptHash, null]);
+    return { first, list, ...rest };
+  }
+
+  it('is asked for at another server', async () => {
+    const { second, alerts, look, adapter, first } = await emptied();
+    const raw = writeTransaction({
+      inputs: [{ txid: '1'.repeat(64), vout: 0 }],
+      outputs: [{ units: 70_000n, script }],
+    });
+    const txid = hashOf(raw);
+    second.answer = (method, [id]) =>
+      method === 'blockchain.transaction.get' && id === txid ? raw.toString('hex') : undefined;
+    second.pay(scriptHash, [
+      { tx_hash: stored.txid, height: 40 },
+      { tx_hash: txid, height: 0 },
+    ]);
+    await until(
+      async () => {
+        const update = await look();
+        return update?.mempool === 'complete' && update.credits.some((credit) => credit.txid === txid);
+      },
+      'the payment',
+      SYNC_MS,
+    );
+    expect(adapter.health().source).toBe(first.url);
+    expect(alerts).toEqual([]);
+  });
+
+  it('ends no invoice by that', async () => {
+    const { adapter } = await emptied();
+    expect(await adapter.absence?.showNothing({ id: 1, script }, AbortSignal.timeout(SYNC_MS))).toBeNull();
+  });
+
+  it('is told to the operator where no other one gives it', async () => {
+    const { alerts, view } = await emptied();
+    await until(async () => (await view()) === 'complete' && alerts.length > 0, 'a complete view', SYNC_MS);
+    expect(alerts).toEqual([expect.stringContaining('no history of an address that a block pays')]);
+  });
+});
 
 describe('an address whose history cannot be read at the server that is asked', () => {
   const STEP_MS = 5_000;

@@ -57,6 +57,8 @@ export class Absence {
     const { reader } = this.#parts;
     try {
       const history = await server.history(scriptHashOf(listed.script));
+      // who leaves out one may leave out more
+      if (reader.leavesOut(listed, history)) return 'unknown';
       const unknown = reader.notStored(listed, history).filter(({ height }) => height > 0);
       if (unknown.length > UNKNOWN_READ_MAX) return 'unknown';
       let answer: Answer = 'nothing';

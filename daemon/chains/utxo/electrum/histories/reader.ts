@@ -36,6 +36,9 @@ const ASKED_TIMES_MAX = 3;
 /** For how long one look reads a history. Anybody can make one of thousands of transactions, and other payments would wait for all of it. */
 const TAKE_MS = 2_000;
 
+/** Fulcrum tells no history in place of one that is longer than its limit. */
+const WITHHELD = 'it tells no history of an address that a block pays, perhaps because that is too long';
+
 /** `open`: a part of the history could not be verified now; it must be read again. `later`: a part is left, and for no fault of the server. */
 export type Outcome = 'whole' | 'open' | 'later';
 
@@ -93,7 +96,8 @@ export class HistoryReader {
     const { touches } = script;
     const told = server.statuses.get(script.hash);
     if (told === undefined) return 'open';
-    const stored = told === null ? new Map<string, number>() : this.#storedHeights(script.id);
+    const stored = this.#storedHeights(script.id);
+    if (told === null) await this.#needNone(server, script, stored, tip);
     if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
       this.#accept(script, [], Math.max(...stored.values()));
       this.#scripts.settle(script, server, told, touches);
@@ -144,6 +148,12 @@ export class HistoryReader {
     const outcome = isFull ? 'later' : this.#judge(server, script, failed);
     if (isFull || isLate) return 'later';
     return isRead ? outcome : 'open';
+  }
+
+  /** Throws `ServerRefusal` where a server tells no history although a block up to its tip has a transaction of it. */
+  async #needNone(server: Server, { hash }: Script, stored: ReadonlyMap<string, number>, tip: Tip): Promise<void> {
+    if (![...stored.values()].some((height) => height <= tip.height)) return;
+    if ((await server.history(hash)).length === 0) throw new ServerRefusal(0, WITHHELD);
   }
 
   /** Whether a transaction is known where an entry says, so that it takes no question. */
@@ -200,6 +210,12 @@ export class HistoryReader {
   notStored({ id }: ListedScript, history: readonly HistoryEntry[]): HistoryEntry[] {
     const stored = this.#storedHeights(id);
     return history.filter(({ txid, height }) => stored.get(txid) !== height);
+  }
+
+  /** Whether a history leaves out what the store has in a block of our chain. */
+  leavesOut({ id }: ListedScript, history: readonly HistoryEntry[]): boolean {
+    const named = namesOf(history);
+    return [...this.#storedHeights(id)].some(([txid, height]) => named.get(txid) !== height);
   }
 
   /**
