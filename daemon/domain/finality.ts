@@ -53,15 +53,18 @@ export function isDeep({ required, depth, height, finalized, asset }: Depth): bo
   return depth >= blocksInstead(asset);
 }
 
+type ShownDeposit = { required: number; confirmed: boolean; asset: string; maturity?: number };
+
 /**
- * The number of confirmations to show as required. Where finality is required, the exact number is unknown: it is the
- * usual number, a higher one if that has passed, and the actual number once the deposit is confirmed.
+ * The number of confirmations to show as required: as many as it takes until the deposit counts, which of a coinbase and a peg-out may be
+ * more. Where finality is required, the exact number is unknown: it is the usual number, a higher one if that has passed, and the actual
+ * number once the deposit is confirmed.
  */
-export function shownRequired(
-  { required, confirmed, asset }: { required: number; confirmed: boolean; asset: string },
-  depth: number,
-): number {
-  if (required !== FINALIZED) return required;
+export function shownRequired({ required, confirmed, asset, maturity = 0 }: ShownDeposit, depth: number): number {
+  if (required !== FINALIZED) {
+    const isEnough = isMature({ asset: asset as Asset['symbol'], maturity }, required);
+    return isEnough ? required : maturity;
+  }
   return confirmed ? depth : Math.max(blocksInstead(asset), depth + 1);
 }
 

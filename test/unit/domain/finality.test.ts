@@ -23,6 +23,12 @@ describe('a deposit', () => {
   it.each([
     [{ required: 3, confirmed: false, asset: 'BTC' }, 1, 3],
     [{ required: 3, confirmed: true, asset: 'BTC' }, 9, 3],
+    [{ required: 3, confirmed: false, asset: 'LTC', maturity: 6 }, 4, 6],
+    [{ required: 12, confirmed: false, asset: 'LTC', maturity: 6 }, 4, 12],
+    [{ required: 1, confirmed: false, asset: 'BTC', maturity: 100 }, 7, 100],
+    [{ required: 60, confirmed: false, asset: 'XMR', maturity: 10 }, 0, 60],
+    [{ required: 0, confirmed: true, asset: 'XMR', maturity: 10 }, 0, 0],
+    [{ required: 10, confirmed: false, asset: 'XMR', maturity: 60 }, 12, 60],
     [{ required: FINALIZED, confirmed: false, asset: 'PAXG' }, 0, 96],
     [{ required: FINALIZED, confirmed: false, asset: 'PAXG' }, 95, 96],
     [{ required: FINALIZED, confirmed: false, asset: 'PAXG' }, 96, 97],
