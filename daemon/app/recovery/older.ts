@@ -152,7 +152,9 @@ function mayBeEarlier(reader: Reader, chain: ChainRuntime, spent: Spent): boolea
 function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
   if (reader.get(versionByTxid, { txid: spent.txid, chain_key: chain.key })) return false;
   const row = rowOf(reader, chain, spent);
-  return row !== undefined && isOfOurTime(reader, row.account_id, spent.block?.height ?? null);
+  // no service with this wallet spends a locked coin: the operator did it elsewhere, as he was told to
+  if (!row || ('locked' in row && row.locked)) return false;
+  return isOfOurTime(reader, row.account_id, spent.block?.height ?? null);
 }
 
 /**

@@ -31,3 +31,30 @@ describe.each([
     expect(bench.alerts()).toContain('data.older');
   });
 });
+
+// the operator is told to move what a CashToken carries with another wallet that has the same words
+describe('a spend of an output that this service never spends', () => {
+  const spent = (outpoint: string) => {
+    const { height, hash } = bench.tip;
+    return { outpoint, txid: 'cd'.repeat(32), block: { height, hash } };
+  };
+  const token = () => `token${paid.targetId}:0`;
+
+  beforeEach(async () => {
+    const over = { locked: true, txid: `token${paid.targetId}` };
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(paid.targetId, 1_000n, 0, over)] });
+    expect(bench.row(token()).locked).toBe(true);
+    await bench.tell();
+  });
+
+  it('begins no quarantine', async () => {
+    await bench.tell({ blocks: 1, spends: () => [spent(token())] });
+    expect(bench.row(token()).spent_txid).toBe('cd'.repeat(32));
+    expect(quarantineOf(bench.app.store)).toBeNull();
+  });
+
+  it('begins it where another coin is spent with it', async () => {
+    await bench.tell({ blocks: 1, spends: () => [spent(token()), spent(outpoint())] });
+    expect(quarantineOf(bench.app.store)).not.toBeNull();
+  });
+});
