@@ -165,9 +165,8 @@ function whyDepositMissing(reader: Reader, row: WithdrawalRow): Rejected | null 
   const credit = item && reader.get(creditById, { id: item.credit_id });
   if (!credit) return null;
   if (!credit.gone) {
-    return credit.confirmed
-      ? null
-      : new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
+    // an output of Monero may count before it can be spent
+    return credit.settled ? null : new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
   }
   return new Rejected(
     'spend.uncovered',

@@ -5,6 +5,7 @@ import { Rejected } from '../../../daemon/domain/errors.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import { COIN, PayBench } from './pay-bench.ts';
+import { PaySandbox } from './pay-sandbox.ts';
 
 const CONFIRMED = 6;
 
@@ -56,4 +57,22 @@ it('takes from the balance only what its deposit brought there', async () => {
   await pay.chain.mine(1);
   await pay.sync();
   expect(pay.available()).toBe(2n * COIN);
+});
+
+it('of Monero waits until its deposit can be spent, although fewer confirmations were enough for it to count', async () => {
+  const pay = await PayBench.on(new PaySandbox('XMR', { 'networks.mainnet.XMR.confirmations': '0:2' }));
+  await pay.deposits([2n * pay.chain.coin], 10);
+  await pay.deposit(5n * pay.chain.coin);
+  await pay.chain.mine(3);
+  await pay.sync();
+  const [item] = pay.app.store.all(inboxBelow, { id: Number.MAX_SAFE_INTEGER, limit: 1 });
+  const { id } = await refundDeposit(pay.app, item!.id, pay.recipient());
+  await pay.approve(id);
+  await pay.round();
+  // every node would refuse it, and another signature would show which output of the ring is the real one
+  expect(pay.signer.orders).toEqual([]);
+  expect(pay.row(id)).toMatchObject({ state: 'approved', problem: expect.stringContaining('confirmations') });
+  await pay.chain.mine(7);
+  await pay.round();
+  expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
 });
