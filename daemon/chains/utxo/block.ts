@@ -50,6 +50,8 @@ const TRANSACTION_BYTES_MIN = 10;
 
 const FLAG_WITNESS = 0x01;
 const FLAG_MWEB = 0x08;
+/** LIP-0002: a witness program of version 8 and 32 bytes. */
+const EXTENSION_BLOCK = 0x5820;
 
 /** A cursor that cannot leave its bytes. */
 export class Reader {
@@ -238,6 +240,14 @@ export function parseTransaction(bytes: Buffer, chain: UtxoChain): ParsedTransac
 /** The same of anybody's transaction, up to 4 MB. Throws `ParseError`. */
 export function parseAnyTransaction(bytes: Buffer, chain: UtxoChain, pause: Pause): Promise<ParsedTransaction> {
   return inTurns(readAlone(bytes, chain), pause);
+}
+
+/**
+ * Whether a transaction pays peg-outs: by its first output, which names the extension block. No id covers the flag of a HogEx: a server may
+ * leave it out or add one, and a node that was started with -rpcserialversion=1 leaves it out.
+ */
+export function pegsOut({ outputs: [first] }: ParsedTransaction, chain: UtxoChain): boolean {
+  return chain === 'LTC' && first?.script.length === 34 && first.script.readUInt16BE() === EXTENSION_BLOCK;
 }
 
 /** The header of a block. Litecoin's id is this double SHA-256 too; only its proof of work is scrypt. */

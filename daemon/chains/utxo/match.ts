@@ -12,7 +12,7 @@ import {
 } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
-import { type ParsedInput, type ParsedTransaction, transactionsOf } from './block.ts';
+import { type ParsedInput, type ParsedTransaction, pegsOut, transactionsOf } from './block.ts';
 import type { UtxoChain } from './params.ts';
 
 export type MatchResult = { credits: Credit[]; spends: SpendSeen[] };
@@ -86,7 +86,7 @@ export async function findInTransaction(
         credit.base = base;
       }
       if (transaction.coinbase) credit.maturity = COINBASE_MATURITY;
-      else if (transaction.hogEx) credit.maturity = PEG_OUT_MATURITY;
+      else if (pegsOut(transaction, finder.chain)) credit.maturity = PEG_OUT_MATURITY;
       if (output.token) credit.locked = true;
       found.credits.push(credit);
       fresh.add(credit.id);

@@ -7,7 +7,7 @@
  */
 import { type BlockId, type Credit, INPUTS_KEPT_MAX, type SpendSeen } from '../../../../domain/chain.ts';
 import type { ScriptList } from '../../../adapter.ts';
-import type { ParsedTransaction } from '../../block.ts';
+import { type ParsedTransaction, pegsOut } from '../../block.ts';
 import type { MatchResult } from '../../match.ts';
 import { COINBASE_MATURITY, PEG_OUT_MATURITY } from '../../match.ts';
 import type { UtxoChain } from '../../params.ts';
@@ -16,8 +16,6 @@ import type { UtxoChain } from '../../params.ts';
 export const TRANSACTIONS_MAX = 50_000;
 
 const RAW_KEPT_BYTES_MAX = 2_000;
-/** LIP-0002: a witness program of version 8 and 32 bytes. */
-const EXTENSION_BLOCK = 0x5820;
 
 /** A block with its time, milliseconds since 1970. */
 type Inclusion = { block: BlockId; blockTime: number };
@@ -94,7 +92,7 @@ export class UnstoredTransactions {
       txid,
       inputs: transaction.coinbase ? [] : transaction.inputs.map((input) => `${input.txid}:${input.vout}`),
       outputs: [],
-      maturity: transaction.coinbase ? COINBASE_MATURITY : this.#pegsOut(transaction) ? PEG_OUT_MATURITY : 0,
+      maturity: transaction.coinbase ? COINBASE_MATURITY : pegsOut(transaction, this.#chain) ? PEG_OUT_MATURITY : 0,
       raw: bytes.length <= RAW_KEPT_BYTES_MAX ? bytes : null,
       place: null,
       mentions: new Set(),
@@ -106,11 +104,6 @@ export class UnstoredTransactions {
     this.#held.set(txid, held);
     this.#lookAgain(held, transaction);
     return held;
-  }
-
-  /** By its first output, which names the extension block: a server may leave the flag of a HogEx out, or add one, since no id covers it. */
-  #pegsOut({ outputs: [first] }: ParsedTransaction): boolean {
-    return this.#chain === 'LTC' && first?.script.length === 34 && first.script.readUInt16BE() === EXTENSION_BLOCK;
   }
 
   #lookAgain(held: UnstoredTransaction, { outputs }: ParsedTransaction): void {
