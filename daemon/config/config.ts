@@ -332,7 +332,7 @@ function readFile(input: ConfigInput, reader: Reader): void {
     if (!(error instanceof TomlError)) throw error;
     // The other lines quote the file, which may contain passwords.
     const what = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? '';
-    reader.problem('--config', `${path} is no TOML at line ${error.line}, column ${error.column}: ${what}`);
+    reader.problem(path, `not valid TOML at line ${error.line}, column ${error.column}: ${what}`);
   }
 }
 

@@ -4,15 +4,19 @@ const EDITS_MAX = 3;
 /** More names help nobody. */
 const CONTINUED_MAX = 4;
 
-/** The Levenshtein distance: insertions, deletions and substitutions that turn `a` into `b`. */
+/** How many insertions, deletions, substitutions and swaps of two neighbours turn `a` into `b`. */
 function edits(a: string, b: string): number {
+  let twoAbove: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = isSwap ? twoAbove[j - 2]! + 1 : Number.POSITIVE_INFINITY;
+      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1, swapped));
     }
+    twoAbove = above;
     above = row;
   }
   return above[b.length]!;

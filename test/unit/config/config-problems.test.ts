@@ -21,7 +21,7 @@ function problems(toml: string | null, input: Partial<ConfigInput> = {}): string
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map(({ key, text }) => `${key}: ${text.replaceAll(`${dataDir}/`, '')}`);
+    return error.problems.map(({ key, text }) => `${key}: ${text}`.replaceAll(`${dataDir}/`, ''));
   }
 }
 
@@ -186,6 +186,10 @@ describe('what is wrong is told', () => {
       `networks.regtest.btc: there is no such key; did you mean networks.regtest.BTC? ${IN}`,
     ],
     [
+      '[networks.regtest.LCT]\nelectrum = []',
+      `networks.regtest.LCT: there is no such key; did you mean networks.regtest.LTC? ${IN}`,
+    ],
+    [
       '[networks.regtest.rates]\nUSDC = "1"',
       `networks.regtest.rates.USDC: there is no such key; did you mean networks.regtest.rates.USDT? ${IN}`,
     ],
@@ -196,10 +200,10 @@ describe('what is wrong is told', () => {
     ],
     ['"__proto__" = 1', `__proto__: there is no such key ${IN}`],
     ['constructor = 1', `constructor: there is no such key ${IN}`],
-    ['a = 1\nport = x', '--config: countinghouse.toml is no TOML at line 2, column 8: invalid value'],
+    ['a = 1\nport = x', 'countinghouse.toml: not valid TOML at line 2, column 8: invalid value'],
     [
       'port = 1\nport = 2',
-      '--config: countinghouse.toml is no TOML at line 2, column 1: trying to redefine an already defined table or value',
+      'countinghouse.toml: not valid TOML at line 2, column 1: trying to redefine an already defined table or value',
     ],
   ])('%j', (toml, expected) => {
     expect(problems(toml).join('\n')).toBe(expected);
