@@ -5,6 +5,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
+import { portFault } from '../kit/port-fault.ts';
 import { demoPage } from './assets/demo.ts';
 import { sdkRouter } from './assets/sdk.ts';
 import { clientRouter } from './client/router.ts';
@@ -113,12 +114,12 @@ export async function listen({ handle, isTrusted }: PublicServer, host: string, 
   server.maxConnections = CONNECTIONS_MAX;
   server.on('connection', shareConnections(isTrusted));
   await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => {
-      const isPort = code === 'EADDRINUSE' || code === 'EACCES';
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isPort = error.code === 'EADDRINUSE' || error.code === 'EACCES';
       const remedy = isPort
-        ? 'give another with --port, or 0 for any free one'
-        : 'set host to an address of this machine';
-      reject(new Rejected('port.taken', `Port ${port} of ${host} cannot be used (${code}): ${remedy}`));
+        ? 'Give another with --port, or 0 for any free one'
+        : 'Set host to an address of this machine';
+      reject(new Rejected('port.taken', `Port ${port} of ${host} cannot be used: ${portFault(error)}. ${remedy}`));
     });
     server.listen(port, host, resolve);
   });

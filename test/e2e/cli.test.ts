@@ -602,7 +602,9 @@ describe('start', () => {
     expect(wrong.err()).toMatch(/^error: The configuration has a problem:\n {2}prt: /);
     const taken = await startProcess(['start', '--port', new URL(daemon.url).port]);
     expect(await taken.ended).toBe(1);
-    expect(taken.err()).toMatch(/^error: Port \d+ of 127\.0\.0\.1 cannot be used \(EADDRINUSE\)/m);
+    expect(taken.err()).toMatch(
+      /^error: Port \d+ of \S+ cannot be used: another program uses it \(EADDRINUSE\)\. Give another/m,
+    );
     expect(taken.err()).not.toMatch(/\n\s+at /);
   });
 });

@@ -22,6 +22,7 @@ import {
 } from '../../contract/console-channel.ts';
 import { isMethod, rulesOf } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { portFault } from '../../kit/port-fault.ts';
 import type { Asset } from '../assets/asset.ts';
 import { TokenBuckets } from '../limits.ts';
 import { type Answer, failed, failure, run } from '../operator/answer.ts';
@@ -202,7 +203,7 @@ export class ConsoleServer {
     server.maxConnections = CONNECTIONS_MAX;
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
-        const text = `Port ${port} cannot be used for the ${key} (${error.code}): set [${key}] port, 0 for any free one`;
+        const text = `Port ${port} of ${host} cannot be used for the ${key}: ${portFault(error)}. Set [${key}] port, 0 for any free one`;
         reject(new Rejected(`${key}.listen`, text));
       });
       server.listen(port, host, resolve);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { App } from '../../app/app.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { portFault } from '../../kit/port-fault.ts';
 import { collect, LoopDelay } from './collect.ts';
 import type { RequestMeter } from './requests.ts';
 import { metricsText } from './text.ts';
@@ -34,12 +35,12 @@ export async function serveMetrics(
   server.maxConnections = CONNECTIONS_MAX;
   const { port } = app.config.metrics;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
       loop.stop();
       reject(
         new Rejected(
           'port.taken',
-          `Port ${port} of ${HOST} cannot be used for metrics (${code}): set another as metrics.port`,
+          `Port ${port} of ${HOST} cannot be used for metrics: ${portFault(error)}. Set another as metrics.port`,
         ),
       );
     });

@@ -14,6 +14,7 @@ import type { App } from '../../app/app.ts';
 import { OPERATOR_FILE, type OperatorFile } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { removeLeftSocket } from '../../kit/left-socket.ts';
+import { portFault } from '../../kit/port-fault.ts';
 import { closeServer } from '../server.ts';
 import { type Answer, answer } from './answer.ts';
 import type { OperatorExtra } from './context.ts';
@@ -112,7 +113,7 @@ function listen(server: Server, where: { host: string; port: number } | { path: 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const name = 'path' in where ? `socket ${where.path}` : `port ${where.port}`;
   const onError = (error: NodeJS.ErrnoException): void => {
-    reject(new Rejected('operator.listen', `The operator ${name} cannot be used (${error.code ?? error.message})`));
+    reject(new Rejected('operator.listen', `The operator ${name} cannot be used: ${portFault(error)}`));
   };
   server.once('error', onError);
   server.listen(where, () => {
