@@ -24,14 +24,18 @@ export function doctorCommand(root: Command, io: Io): void {
 
 async function doctor(session: Session): Promise<void> {
   const findings = await ask(session);
-  session.print({ findings }, () =>
-    table(
-      ['', 'ABOUT', 'FOUND', 'TO DO'],
-      findings.map(({ level, subject, text, advice }) => [MARKS[level], subject, textOf(text), textIn(advice) ?? '-']),
-      'Nothing was looked at.',
-    ),
-  );
+  session.print({ findings }, () => textOfAll(findings));
   if (findings.some(({ level }) => level === 'problem')) throw new FaultShown();
+}
+
+/** A line for each finding, and its remedy below it: side by side they are wider than a terminal. */
+function textOfAll(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ level, subject, text, advice }) => {
+    const finding = [MARKS[level], subject, textOf(text)];
+    const remedy = textIn(advice);
+    return remedy === null ? [finding] : [finding, ['', '', `to do: ${remedy}`]];
+  });
+  return table(['', 'ABOUT', 'FOUND'], rows, 'Nothing was looked at.');
 }
 
 async function ask(session: Session): Promise<Finding[]> {

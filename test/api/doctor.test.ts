@@ -56,7 +56,7 @@ describe('doctor of a running service', () => {
     await chmod(service.dataDir, 0o755);
     const told = await cli(service.dataDir, ['doctor']);
     await chmod(service.dataDir, 0o700);
-    expect(told.out).toMatch(/PROBLEM +permissions +others may enter or read .*chmod -R go= /);
+    expect(told.out).toMatch(/^PROBLEM +permissions +others may enter or read .*\n +to do: .*chmod -R go= /m);
     expect(told.code).toBe(1);
   });
 
