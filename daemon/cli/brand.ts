@@ -2,8 +2,9 @@
 import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action, BUSINESS, list } from './commands.ts';
+import { action, BUSINESS, symbols } from './commands.ts';
 import { Failure, type Io, usage } from './io.ts';
+import { symbol } from './parse.ts';
 import { readPast } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
@@ -36,9 +37,9 @@ export function brandCommand(business: Command, io: Io): void {
     .option('--no-accent', 'use the usual colour')
     .option('--contact <text>', 'whom payers may ask: an e-mail address, a telephone number')
     .option('--no-contact', 'show no contact')
-    .option('--favourites <cryptos>', 'the coins that payers see first, such as LTC,BTC', list)
+    .option('--favourites <cryptos>', 'the coins that payers see first, such as LTC,BTC', symbols)
     .option('--no-favourites', 'show the coins in the usual order')
-    .option('--currency <code>', 'the currency in which the business reckons, such as EUR')
+    .option('--currency <code>', 'the currency in which the business reckons, such as EUR', symbol)
     .option('--no-currency', 'choose no currency')
     .description('change how the business looks on the payment page, and its currency')
     .action(action(io, brandBusiness));

@@ -11,7 +11,7 @@ import { type Accounts, openBusiness, openWithMonero } from '../operator/open-bu
 import { balanceText, isShown } from './balance-text.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
-import { action, BUSINESS, list } from './commands.ts';
+import { action, BUSINESS, list, symbols } from './commands.ts';
 import { type Io, usage } from './io.ts';
 import { keyImagesCommand } from './key-images.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
@@ -98,8 +98,8 @@ export function businessCommands(root: Command, io: Io): void {
     .argument(...BUSINESS)
     .option('--name <name>', 'its new name')
     .option('--time-zone <zone>', 'its new time zone')
-    .option('--enable <cryptos>', 'coins to take from now on, such as BTC,LTC', list)
-    .option('--disable <cryptos>', 'coins to take no longer', list)
+    .option('--enable <cryptos>', 'coins to take from now on, such as BTC,LTC', symbols)
+    .option('--disable <cryptos>', 'coins to take no longer', symbols)
     .description('change the name, time zone or coins of a business')
     .action(action(io, changeBusiness));
   brandCommand(business, io);

@@ -1,7 +1,7 @@
 /** Attaches commands to the program: an action gets a session, its options and its arguments. */
 import type { Command } from 'commander';
 import { type Io, written } from './io.ts';
-import { wholeNumber } from './parse.ts';
+import { symbol, wholeNumber } from './parse.ts';
 import { type GlobalOptions, Session } from './session.ts';
 
 export const BUSINESS = ['<business>', 'number, UUID or name of the business'] as const;
@@ -35,3 +35,6 @@ export function list(text: string, before: string[] = []): string[] {
   const parts = text.split(',').map((part) => part.trim());
   return [...before, ...parts.filter((part) => part !== '')];
 }
+
+/** Collects symbols as `list` does. */
+export const symbols = (text: string, before: string[] = []): string[] => [...before, ...list(text).map(symbol)];

@@ -9,6 +9,7 @@ import { confirmedGrant } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { endLimits, heldLimits, nextDate, noteLimits } from './limits.ts';
+import { symbol } from './parse.ts';
 import { tellFirst } from './policies.ts';
 import { confirm } from './prompt.ts';
 import { textIn } from './said.ts';
@@ -41,7 +42,7 @@ export function forwardCommands(root: Command, io: Io): void {
     forward
       .command(name)
       .argument(...BUSINESS)
-      .argument('<crypto>', 'such as LTC');
+      .argument('<crypto>', 'such as LTC', symbol);
   withPassphrase(ofCrypto('set'))
     .argument(
       '<address>',

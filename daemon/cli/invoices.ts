@@ -6,6 +6,7 @@ import { inboxAdvice, inboxText } from './inbox-text.ts';
 import { invoiceText } from './invoice-text.ts';
 import type { Io } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
+import { symbol } from './parse.ts';
 import { depositCommands } from './policies.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
@@ -25,10 +26,11 @@ export function invoiceCommands(root: Command, io: Io): void {
     .command('add')
     .argument(...BUSINESS)
     .argument('<amount>', 'such as 25.50')
-    .argument('<currency>', 'its code, such as EUR')
+    .argument('<currency>', 'its code, such as EUR', symbol)
     .option(
       '--choose <crypto>',
       'the coin of its payment, which then has an address at once; otherwise the payer chooses',
+      symbol,
     )
     .option('--order <id>', 'a reference of your own')
     .description('make an invoice by hand')

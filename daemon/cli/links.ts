@@ -4,7 +4,7 @@ import type { Params, Result } from '../contract/operator.ts';
 import { action, BUSINESS, list } from './commands.ts';
 import { type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
-import { day, wholeNumber } from './parse.ts';
+import { day, symbol, wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
@@ -41,7 +41,7 @@ export function linkCommands(root: Command, io: Io): void {
     .action(action(io, showLink));
   terms(link.command('add').argument(...BUSINESS))
     .requiredOption('--name <name>', 'as payers see it')
-    .option('--currency <code>', "such as EUR (default: the business's)")
+    .option('--currency <code>', "such as EUR (default: the business's)", symbol)
     .option('--address <end>', 'the end of its address: a–z, 0–9 and - (default: from the name)')
     .description('make a link: a fixed amount, any amount, or items')
     .action(action(io, addLink));

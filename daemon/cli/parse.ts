@@ -50,6 +50,9 @@ export const port = wholeFrom(0, 65_535, 'a port from 0 (any free one) to 65535'
 /** As `[wallet] auto_lock_minutes` takes it. */
 export const lockMinutes = wholeFrom(0, 1_440, 'a whole number of minutes from 0 (never) to 1440');
 
+/** The symbol of a coin, a chain or a currency, which may be typed in small letters. */
+export const symbol = (text: string): string => text.trim().toUpperCase();
+
 /** The beginning (UTC) of an existing day written YYYY-MM-DD; null if the text is none. */
 function dayOf(text: string): string | null {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;

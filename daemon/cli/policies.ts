@@ -9,6 +9,7 @@ import { granted } from './approvals.ts';
 import { action, BUSINESS, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
 import { endLimits, nextDate, noteLimits } from './limits.ts';
+import { symbol } from './parse.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { grantDirectly } from './signer.ts';
@@ -54,7 +55,7 @@ export function policyCommands(root: Command, io: Io): void {
   book
     .command('add')
     .argument(...BUSINESS)
-    .argument('<chain>', CHAINS.join(', '))
+    .argument('<chain>', CHAINS.join(', '), symbol)
     .argument('<address>', 'the address, of the right network')
     .argument('<label>', 'its name')
     .description('add an address to the address book')

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action } from './commands.ts';
 import type { Io } from './io.ts';
+import { symbol } from './parse.ts';
 import type { Session } from './session.ts';
 import { span, table } from './table.ts';
 
@@ -15,7 +16,7 @@ export function sourceCommands(root: Command, io: Io): void {
     .action(action(io, listSources));
   source
     .command('rescan')
-    .argument('<chain>', 'such as BTC')
+    .argument('<chain>', 'such as BTC', symbol)
     .option('--network <network>', 'mainnet, testnet or regtest', 'mainnet')
     .description('search every address of the wallet again, in the background')
     .action(action(io, rescan));

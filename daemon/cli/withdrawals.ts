@@ -10,7 +10,7 @@ import { type ApprovalOptions, approved, noteKept, withApproval } from './approv
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
-import { requestId, withdrawalNumber } from './parse.ts';
+import { requestId, symbol, withdrawalNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { psbtCommands } from './psbt.ts';
 import { textIn, textOf } from './said.ts';
@@ -51,7 +51,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .command('add')
     .argument(...BUSINESS)
     .argument('<amount>', 'what the recipient gets, in the crypto; the fee comes on top')
-    .argument('<crypto>', 'its symbol')
+    .argument('<crypto>', 'its symbol', symbol)
     .argument('<address>', 'the address that is paid')
     .option('--request <uuid>', ...REQUEST)
     .description('ask for a withdrawal')
@@ -59,7 +59,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
   withdrawal
     .command('sweep')
     .argument(...BUSINESS)
-    .argument('<crypto>', 'its symbol')
+    .argument('<crypto>', 'its symbol', symbol)
     .argument('<address>', 'the address that is paid')
     .option('--request <uuid>', ...REQUEST)
     .description('ask for a withdrawal of the whole balance, less the fee')
@@ -67,7 +67,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
   waits(withApproval(withdrawal.command('approve').argument(...NUMBER)), SENT_SECONDS_MAX)
     .option('--to <address>', 'refuse if it pays another address')
     .option('--amount <amount>', 'refuse if it pays another amount, in the coin; for a sweep, if it pays more')
-    .option('--crypto <crypto>', 'refuse if it pays another coin; needed with --amount on chains with tokens')
+    .option('--crypto <crypto>', 'refuse if it pays another coin; needed with --amount on chains with tokens', symbol)
     .addOption(
       new Option('--speed <speed>', 'how soon it should be confirmed, which decides the fee').choices([...SPEEDS]),
     )
@@ -116,7 +116,7 @@ function replacementCommands(withdrawal: Command, io: Io): void {
     withdrawal
       .command('bump')
       .argument(...BUSINESS)
-      .argument('<crypto>', 'its symbol')
+      .argument('<crypto>', 'its symbol', symbol)
       .argument('<deposit>', 'its outpoint, txid:n'),
   )
     .option('--fee-rate <rate>', RATE_HELP)

@@ -47,7 +47,8 @@ it('sets whom payers ask, and the coins that they see first', async () => {
   expect(page).toContain('<dt>Contact</dt><dd><bdi class="clip">rosa@shop.example</bdi></dd>');
   expect((await brand('--no-contact', '--no-favourites')).out).toMatch(/Contact +none\nFirst +the usual order/);
   expect((await brand('--currency', 'CHF')).out).toMatch(/^Currency +CHF$/m);
-  expect((await brand('--currency', 'chf')).err).toContain('chf is no currency that invoices can have');
+  expect((await brand('--currency', 'chf')).out).toMatch(/^Currency +CHF$/m);
+  expect((await brand('--currency', 'chfs')).err).toContain('CHFS is no currency that invoices can have');
   expect((await brand('--no-currency')).out).toMatch(/^Currency +none chosen$/m);
 });
 
@@ -55,7 +56,7 @@ it.each([
   [[], /nothing to change/],
   [['--accent', 'red'], /red is no colour/],
   [['--contact', ' '], /A contact has 1 to 200 characters/],
-  [['--favourites', 'LTC,DOGE'], /DOGE is no cryptocurrency/],
+  [['--favourites', 'ltc,doge'], /DOGE is no cryptocurrency/],
   [['--logo', '/nowhere/logo.png'], /cannot be read/],
 ])('refuses %j', async (argv, words) => {
   const { code, err } = await brand(...argv);

@@ -46,6 +46,14 @@ describe('a withdrawal that is asked for by a command', () => {
     expect(calls[0]).toEqual({ ...wanted, request: first });
   });
 
+  it.each([
+    ['add', ['add', '1', '0.5', 'ltc', 'ltc1']],
+    ['sweep', ['sweep', '1', ' Ltc ', 'ltc1']],
+  ])('may name its coin in small letters: %s', async (_, argv) => {
+    expect(await run(...argv)).toMatchObject({ code: 0 });
+    expect(calls[0]).toMatchObject({ crypto: 'LTC', address: 'ltc1' });
+  });
+
   it('is named when the answer is lost, and asked for under the same id when the command is repeated with it', async () => {
     answer = () => {
       throw new Error('the daemon did not answer: ECONNRESET');
