@@ -1,5 +1,6 @@
 /** `countinghouse statement`: the statement of a month, as text or CSV. */
 import type { Command } from 'commander';
+import { shellWord } from '../kit/shell.ts';
 import { FLOWS, rateText, type Statement, statementCsv } from '../operator/statement-table.ts';
 import { action } from './commands.ts';
 import { type Io, usage } from './io.ts';
@@ -31,8 +32,10 @@ async function tell(session: Session, { month, business, csv }: Options): Promis
 /** The only business but the sandbox. */
 export async function onlyBusiness(session: Session): Promise<string> {
   const { businesses } = await session.call('business.list', {});
-  const [one, ...others] = businesses.filter(({ network }) => network !== 'sandbox');
-  if (!one || others.length > 0) throw usage('name the business with --business');
+  const real = businesses.filter(({ network }) => network !== 'sandbox');
+  const [one, ...others] = real;
+  if (!one) throw usage(`there is only the sandbox: give --business ${shellWord(businesses[0]?.name ?? 'NAME')}`);
+  if (others.length > 0) throw usage(`name the business with --business: ${real.map(({ name }) => name).join(', ')}`);
   return `${one.id}`;
 }
 

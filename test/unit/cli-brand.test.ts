@@ -64,6 +64,16 @@ it.each([
   expect(err).toMatch(words);
 });
 
+it('is named by commands that need one where only the sandbox is there', async () => {
+  for (const command of [
+    ['statement', '--month', '2026-10'],
+    ['closing', 'list'],
+  ]) {
+    const { code, err } = await cli(service.dataDir, command);
+    expect({ code, err }).toEqual({ code: 2, err: 'error: there is only the sandbox: give --business Sandbox\n' });
+  }
+});
+
 it('refuses a file that is no picture, and one that is far too large', async () => {
   const text = join(service.dataDir, 'logo.svg');
   await writeFile(text, '<svg/>');
