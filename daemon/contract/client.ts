@@ -95,7 +95,7 @@ async function readAddress(dataDir: string): Promise<OperatorFile> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new NoDaemon(dataDir);
-    throw new Error(`${join(dataDir, OPERATOR_FILE)} cannot be read (${code}): run this as the daemon's user`);
+    throw new Error(`${join(dataDir, OPERATOR_FILE)} cannot be read (${code}): run this as the service's user`);
   }
   const address = OperatorFile.safeParse(parseJson(text));
   if (address.success) return address.data;
