@@ -30,7 +30,7 @@ const FIELDS: readonly (readonly [name: string, kind: 'bytes' | 'number'])[] = [
   ['mixHash', 'bytes'],
   ['nonce', 'bytes'],
 ];
-/** Added at the end: by London, Shanghai, Cancun and Prague. */
+/** Added at the end: by London, Shanghai, Cancun, Prague and Amsterdam. */
 const LATER_FIELDS: typeof FIELDS = [
   ['baseFeePerGas', 'number'],
   ['withdrawalsRoot', 'bytes'],
@@ -38,6 +38,8 @@ const LATER_FIELDS: typeof FIELDS = [
   ['excessBlobGas', 'number'],
   ['parentBeaconBlockRoot', 'bytes'],
   ['requestsHash', 'bytes'],
+  ['blockAccessListHash', 'bytes'],
+  ['slotNumber', 'number'],
 ];
 
 /** Whether the fields of a block in an endpoint's answer make the hash that it has there. */
