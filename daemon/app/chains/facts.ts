@@ -15,9 +15,9 @@ import {
   type SpendSeen,
 } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
+import { firstSeenAt } from '../../domain/first-seen.ts';
 import { type Part, partsOf, seenWhen, takeParts, totalOf } from '../../domain/inheritance.ts';
 import { isNonceKey } from '../../domain/spend.ts';
-import { MS_PER_DAY } from '../../domain/time.ts';
 import { assignTarget, type CreditRow, creditsOfTransactionAfter, targetById } from '../../store/queries/credits.ts';
 import { type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { saveOutsideFee } from '../../store/queries/outside-fees.ts';
@@ -197,22 +197,13 @@ function quotedFor(
   return payment && quotedAt(tx, payment, targetId);
 }
 
-/**
- * When a new deposit was first seen: at its block's time, limited to the time between the last sync and now, and never before its payment was
- * asked for, since miners may date a block back and our clock may be ahead; or now. A clock too far ahead of the chain's does not count, because
- * deadlines also use the chain's time: then the result is never before the payment's last quote.
- */
 function firstSeen({ app, syncedAt, medianTime }: Step, { block, blockTime }: Credit, quote?: Quote): number {
-  const now = app.now();
-  // blocks with their own median time are never dated before the known tip; a sync after now began by a wrong clock
-  const knownAt = (block !== null && medianTime !== undefined) || syncedAt > now ? 0 : syncedAt;
-  if (blockTime !== undefined) return Math.min(now, Math.max(knownAt, blockTime, quote?.created_at ?? 0));
-  if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
-  const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};
-  if (now - medianTime > MS_PER_DAY) return Math.min(now, Math.max(medianTime, quote_issued_at));
-  // blocks may be slow for that long; then the clock is right, and a quote that ended by it stays ended
-  const notBefore = now > quote_ends_at ? quote_ends_at + 1 : quote_issued_at;
-  return Math.min(now, Math.max(medianTime + BLOCK_TIME_AHEAD_MAX_MS, notBefore));
+  const times = quote && {
+    createdAt: quote.created_at,
+    issuedAt: quote.quote_issued_at,
+    endsAt: quote.quote_ends_at,
+  };
+  return firstSeenAt({ now: app.now(), syncedAt, medianTime, isInBlock: block !== null, blockTime, quote: times });
 }
 
 /** Corrects a deposit first seen long after its block: the clock was wrong, or it waited for a second operator. */
