@@ -25,7 +25,7 @@ const ROWS_A_STEP = 100;
 /** A step ends early after this time: a transaction may have a hundred rows. */
 const STEP_MS_MAX = 5;
 /** No reorganisation reaches so deep: a week of Bitcoin's blocks. */
-const BURIED_BLOCKS = 1_008;
+const REORGANISED_BLOCKS_MAX = 1_008;
 /** A year, and some weeks for the accounting. */
 const KEPT_MS = 400 * MS_PER_DAY;
 
@@ -42,7 +42,7 @@ export async function freeRows(app: App, signal: AbortSignal): Promise<Freed> {
   const freed: Freed = { transactions: 0, attempts: 0, alerts: 0 };
   for (const { key, tipHeight } of app.chains.all()) {
     if (tipHeight === null) continue;
-    freed.transactions += await repeat(app, signal, (tx) => freePrevious(app, tx, key, tipHeight - BURIED_BLOCKS));
+    freed.transactions += await repeat(app, signal, (tx) => freePrevious(app, tx, key, tipHeight - REORGANISED_BLOCKS_MAX));
   }
   freed.attempts = await freeOld(app, signal, attemptsAfter, dropAttempt);
   freed.alerts = await freeOld(app, signal, alertsAfter, dropAlert);
