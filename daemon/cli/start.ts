@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import type { Daemon } from '../main.ts';
 import { action } from './commands.ts';
 import { type ConfigOptions, configFile, configOption } from './config.ts';
-import { belongsToService, EXIT, Failure, type Io, jsonLine } from './io.ts';
+import { belongsToService, EXIT, Failure, type Io, jsonLine, usage } from './io.ts';
 import { port } from './parse.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
@@ -35,6 +35,7 @@ export function startCommand(root: Command, io: Io): void {
 }
 
 async function start(session: Session, options: StartOptions): Promise<void> {
+  if (session.server !== null) throw usage('start runs a service on this computer: leave --server out');
   refuseForeignData(session.dataDir);
   // the database has view keys and customers' addresses, so its files are for the owner only
   process.umask(OWNER_ONLY);
