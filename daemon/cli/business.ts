@@ -168,7 +168,11 @@ async function addBusiness(session: Session, options: AddOptions) {
     await addWithoutWallet(session, options, wanted, watched);
     return;
   }
-  const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
+  const [{ unlockWallet, wordsWereSeen }, { needWalletHere }] = await Promise.all([
+    import('./wallet.ts'),
+    import('./wallet-elsewhere.ts'),
+  ]);
+  await needWalletHere(session);
   const wallet = await unlockWallet(session, options);
   const { birthday = null, restoreHeight, gap = GAP } = options;
   const moneroWords = options.moneroWordsFile && (await secretFile(options.moneroWordsFile, '--monero-words-file'));

@@ -75,6 +75,8 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
 async function restoreWords(session: Session, options: Options): Promise<void> {
   const { network, birthday, gap = GAP, restores = JUMPS_SEARCHED, wait = SEARCH_SECONDS_MAX } = options;
   await session.call('business.nextAccount', { network });
+  const { needWalletHere } = await import('./wallet-elsewhere.ts');
+  await needWalletHere(session);
   const bip39 = await bip39In(options.bip39PassphraseFile);
   const text = await askedWords(session, options.wordsFile);
   const { openByWords } = await import('../wallet/backup-key.ts');

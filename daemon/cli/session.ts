@@ -65,8 +65,16 @@ export class Session {
       const { homeKeyholder } = await import('../home/keyholder.ts');
       return homeKeyholder(this.server, this.dataDir, this.call);
     }
-    const { localKeyholder } = await import('../operator/local-keyholder.ts');
-    return localKeyholder(this.walletPlace, this.call);
+    const [{ localKeyholder }, { missingHere }] = await Promise.all([
+      import('../operator/local-keyholder.ts'),
+      import('./wallet-elsewhere.ts'),
+    ]);
+    const local = localKeyholder(this.walletPlace, this.call);
+    return {
+      ...local,
+      authorize: (passphrase, wanted) =>
+        local.authorize(passphrase, wanted).catch((error: unknown) => missingHere(this, error)),
+    };
   }
 
   /**
@@ -102,6 +110,11 @@ export class Session {
   /** Prints a result: as one line of JSON, in which messages are English, or as text. */
   print(result: unknown, text: () => string): void {
     this.io.stdout.write(this.json ? jsonLine(inEnglish(result)) : text());
+  }
+
+  /** A command that is named in a message, with the server that this one was about. */
+  commandText(command: string): string {
+    return `countinghouse ${this.server === null ? '' : `--server ${this.server} `}${command}`;
   }
 
   note(text: string): void {

@@ -93,7 +93,7 @@ it('a search of the words looks behind the default number of restores and addres
     await writeFile(join(folder, 'words'), words);
     answer = (method) => {
       if (method === 'wallet.discover') throw new NoDaemon(folder);
-      return { account_no: 0, accounts: 0 };
+      return { account_no: 0, accounts: 0, machines: [] };
     };
     const search = ['--network', 'regtest', '--birthday', '2026-01-01', '--words-file', join(folder, 'words')];
     expect((await cli(folder, ['restore', 'words', ...search])).err).toContain('no Countinghouse is running');
