@@ -187,7 +187,7 @@ export function asked(
   const { id, state } = result.withdrawal;
   session.print(result, () =>
     state === 'requested'
-      ? `Withdrawal ${id} waits: approve it with 'countinghouse withdrawal approve ${id}'.\n`
+      ? `Withdrawal ${id} waits: approve it with '${session.commandText(`withdrawal approve ${id}`)}'.\n`
       : `Withdrawal ${id} is ${state}.\n`,
   );
 }

@@ -90,6 +90,23 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
     expect(machines).toMatchObject([{ name: 'Laptop', fingerprint: added.wallet.fingerprint, connected: false }]);
   });
 
+  it('makes no words on the server, and says where they are', async () => {
+    const here = (...argv: string[]) => cli(service.dataDir, ['--yes', ...argv, ...passphrase()]);
+    const there = 'the computer Laptop signs for this server, and has its words: run this command there';
+    const add = ['business', 'add', '--name', 'Stall', '--network', 'regtest', '--i-have-the-words'];
+    expect(await here(...add)).toMatchObject({ code: 1, err: expect.stringContaining(there) });
+    const words = ['restore', 'words', '--network', 'regtest', '--birthday', '2026-01-31'];
+    expect(await here(...words)).toMatchObject({ code: 1, err: expect.stringContaining(there) });
+    const policy = ['policy', 'set', '2', '--mode', 'automatic', '--per-withdrawal', '10', '--per-day', '20'];
+    expect(await here(...policy)).toMatchObject({ code: 1, err: expect.stringContaining(there) });
+    expect(await readdir(join(service.dataDir, 'vault'))).not.toContain('wallet.json');
+  });
+
+  it('starts no service in the folder of its words', async () => {
+    const { code, err } = await cli(home, ['--server', 'shop', 'start', '--port', '0']);
+    expect([code, err]).toEqual([2, 'error: start runs a service on this computer: leave --server out\n']);
+  });
+
   it('takes a payment while the computer is away', async () => {
     const { body } = await merchant<{ id: string }>('POST', '/invoice', { amount: 800, crypto: 'LTC' });
     const address = await until('an address is given out', async () => {
@@ -104,7 +121,8 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
   it('pays what is approved at home, once it is signed there', async () => {
     await connect();
     const address = await node.rpc<string>('getnewaddress', []);
-    const id = await request(address);
+    const asked = await atHome('withdrawal', 'add', 'Shop', '1.5', 'LTC', address);
+    const [, id = ''] = /approve it with 'countinghouse --server shop withdrawal approve (\d+)'/.exec(asked) ?? [];
     await atHome('withdrawal', 'approve', id, ...passphrase());
     await until('it is sent', async () => (await show(id)).state === 'broadcast');
     await node.mine(1);
