@@ -6,7 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
 import { isOnionHost, isSocksProxy } from '../kit/endpoint.ts';
@@ -70,7 +70,8 @@ export async function serverNames(dataDir: string): Promise<string[]> {
 export async function readServer(folder: string): Promise<Server> {
   const text = await readFile(join(folder, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
-    const what = 'This computer is not connected with that server: `countinghouse signer join` connects it';
+    const name = basename(folder);
+    const what = `This computer has joined no server called ${name}: \`countinghouse signer servers\` lists those that it has joined`;
     throw new Rejected('signer.server', what);
   });
   try {

@@ -272,6 +272,11 @@ describe('how a command fails', () => {
     }
   });
 
+  it('names a server that this computer has not joined', async () => {
+    const { code, err } = await cli(dataDir, ['--server', 'shpo', 'status']);
+    expect([code, err]).toEqual([1, expect.stringContaining('has joined no server called shpo')]);
+  });
+
   it('has every command in its help, in one order, and guesses among all', async () => {
     const { out } = await cli(dataDir, ['--help']);
     const listed = [...out.slice(out.indexOf('Commands:')).matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name);
