@@ -19,6 +19,8 @@ const TRANSFERS_MAX = 50;
 /** Contracts whose symbol and decimals are remembered. */
 const CONTRACTS_MAX = 500;
 const DECIMALS_MAX = 36n;
+/** The contract that the chain names in events of the coin's own transfers, which have the form of a token's (EIP-7708). */
+const COIN = '0xfffffffffffffffffffffffffffffffffffffffe';
 
 type Traits = Pick<UnknownTransfer, 'symbol' | 'decimals'>;
 
@@ -31,7 +33,7 @@ export class UnknownTokens {
   #lookedTo = -1;
 
   constructor(tokens: readonly Token[], list: ScriptList, everyMs: number) {
-    this.#known = new Set(tokens.map(({ contract }) => contract));
+    this.#known = new Set([COIN, ...tokens.map(({ contract }) => contract)]);
     this.#list = list;
     this.#everyMs = everyMs;
   }
