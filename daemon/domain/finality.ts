@@ -3,13 +3,17 @@
  * reorganisation removes it after that (Casper FFG; BEP-126). Endpoints name the newest such block "finalized".
  */
 import { type Asset, assetOf, type ChainId, FINALIZED } from './assets.ts';
-import { isEvm } from './evm.ts';
+import { type EvmChain, isEvm } from './evm.ts';
 
 /**
  * Confirmations in place of finality if the source does not report it. Ethereum makes a block final after two to three
- * epochs of 32 blocks; on BSC it takes two blocks, and 15 were the rule before.
+ * epochs of 32 blocks. On BSC it takes two blocks. Without votes 15 of its 21 validators must have built on a block, and each makes 16
+ * in a row (BEP-524).
  */
-const BLOCKS_INSTEAD = { ETH: 96, BSC: 15 } as const;
+const BLOCKS_INSTEAD = { ETH: 96, BSC: 240 } as const;
+
+/** Confirmations after which a block is final as a rule, and the source has said so. */
+const USUAL_DEPTH = { ETH: 96, BSC: 15 } as const;
 
 /**
  * A newest final block that is further below the tip is a fault of the chain or of an endpoint: six epochs on Ethereum,
@@ -50,7 +54,7 @@ export const isMature = ({ asset, maturity }: { asset: Asset['symbol']; maturity
 export function isDeep({ required, depth, height, finalized, asset }: Depth): boolean {
   if (required !== FINALIZED) return depth >= required;
   if (finalized !== null) return height !== null && height <= finalized;
-  return depth >= blocksInstead(asset);
+  return depth >= blocksOf(asset, BLOCKS_INSTEAD);
 }
 
 type ShownDeposit = { required: number; confirmed: boolean; asset: string; maturity?: number };
@@ -65,10 +69,10 @@ export function shownRequired({ required, confirmed, asset, maturity = 0 }: Show
     const isEnough = isMature({ asset: asset as Asset['symbol'], maturity }, required);
     return isEnough ? required : maturity;
   }
-  return confirmed ? depth : Math.max(blocksInstead(asset), depth + 1);
+  return confirmed ? depth : Math.max(blocksOf(asset, USUAL_DEPTH), depth + 1);
 }
 
-function blocksInstead(asset: string): number {
+function blocksOf(asset: string, blocks: Readonly<Record<EvmChain, number>>): number {
   const { chain } = assetOf(asset as Asset['symbol']);
-  return isEvm(chain) ? BLOCKS_INSTEAD[chain] : FINALIZED;
+  return isEvm(chain) ? blocks[chain] : FINALIZED;
 }

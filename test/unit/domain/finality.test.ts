@@ -14,8 +14,8 @@ describe('a deposit', () => {
     ['is in no block', { ...block, required: FINALIZED, finalized: 100, depth: 0, height: null }, false],
     ['has the depth instead', { ...block, required: FINALIZED, finalized: null, depth: 96 }, true],
     ['has one less than that', { ...block, required: FINALIZED, finalized: null, depth: 95 }, false],
-    ['has that of BSC', { ...block, required: FINALIZED, finalized: null, depth: 15, asset: 'USDT_BEP20' }, true],
-    ['has less on BSC', { ...block, required: FINALIZED, finalized: null, depth: 14, asset: 'USDT_BEP20' }, false],
+    ['has that of BSC', { ...block, required: FINALIZED, finalized: null, depth: 240, asset: 'USDT_BEP20' }, true],
+    ['has less on BSC', { ...block, required: FINALIZED, finalized: null, depth: 239, asset: 'USDT_BEP20' }, false],
   ] as const)('that %s is deep enough: %o', (_, given, isEnough) => {
     expect(isDeep(given)).toBe(isEnough);
   });
@@ -34,6 +34,7 @@ describe('a deposit', () => {
     [{ required: FINALIZED, confirmed: false, asset: 'PAXG' }, 96, 97],
     [{ required: FINALIZED, confirmed: true, asset: 'PAXG' }, 12, 12],
     [{ required: FINALIZED, confirmed: false, asset: 'BNB' }, 1, 15],
+    [{ required: FINALIZED, confirmed: false, asset: 'BNB' }, 15, 16],
   ])('of %o at a depth of %i needs %i for display', (given, depth, shown) => {
     expect(shownRequired(given, depth)).toBe(shown);
   });
