@@ -21,6 +21,10 @@ export function usualFee(spending: Spending, asset: AssetId, rate: bigint): bigi
   return spending.usualFee(asset, rate);
 }
 
+/** The same of giving an address the coin for its gas. */
+export const fundingFee = (spending: Spending, rate: bigint): bigint =>
+  spending.fundingFee?.(rate) ?? usualFee(spending, spending.feeAsset, rate);
+
 /**
  * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. A sweep without
  * a highest amount takes the largest holding, which may be a deposit's. Throws `Rejected`: `spend.insufficient`, `spend.scattered`

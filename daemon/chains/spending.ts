@@ -189,6 +189,8 @@ export interface Spending extends SpendingSource {
    * `feeRate`.
    */
   usualFee?(asset: AssetId, rate: bigint): bigint;
+  /** The same of coin that goes to an address which may have had none before; default: `usualFee` of the coin. */
+  fundingFee?(rate: bigint): bigint;
   /** Synchronous, because it is called inside the transaction of a request. Throws `Rejected`. */
   estimate(request: EstimateRequest): Estimate;
   /**

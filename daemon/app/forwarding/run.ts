@@ -1,5 +1,5 @@
 /** The payment that a plan would begin now: the money that nobody else needs, and the fee for it. Stores nothing. */
-import { usualFee } from '../../chains/accounts.ts';
+import { fundingFee, usualFee } from '../../chains/accounts.ts';
 import type { AddressFunds, EstimateRequest, Holdings } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -115,7 +115,7 @@ export async function forecast(
   const wanted = { free, least, fees, limits: limitsOf(terms), usedToday: used.fees, sameAsset };
   const tank = places.some(({ gas }) => gas > 0n) ? await tankOf(app, holder) : null;
   const there = tank && fundsOf(app.store, { chain, account, asset: feeAsset }, {}).balance(tank).units[feeAsset];
-  const fee = tank ? usualFee(chain.spending, feeAsset, rate) : 0n;
+  const fee = tank ? fundingFee(chain.spending, rate) : 0n;
   const { first, sent } = stepsOf(wanted, parts, { fee, there: there ?? 0n, usedToday: used.gas });
   const isDust = first.kind === 'send' && chain.spending.sendable(address, first.units) > first.units;
   if (isDust) return { ...nothing, free };
@@ -230,7 +230,7 @@ function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: 
   const { feeAsset } = chain.spending;
   const fee = asset === feeAsset ? 0n : usualFee(chain.spending, asset, rate);
   const tank = app.store.get(accountById, { id: account.id })?.tank ?? 0;
-  const fundFee = usualFee(chain.spending, feeAsset, rate);
+  const fundFee = fundingFee(chain.spending, rate);
   const isCostly = ({ units, gas }: Place): boolean => {
     const cost = fee + (gas > 0n ? fundFee : 0n);
     return fee > 0n && isLossOf(app, business, [assetOf(asset), units], [assetOf(feeAsset), cost]);

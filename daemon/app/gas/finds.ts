@@ -1,5 +1,5 @@
 /** Finds the money on the deposit addresses and former tanks of an account chain, and the cost of collecting it into the tank. */
-import { MissingGas, usualFee } from '../../chains/accounts.ts';
+import { fundingFee, MissingGas, usualFee } from '../../chains/accounts.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { ASSETS, type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
 import { chainOf } from '../../domain/chain.ts';
@@ -100,7 +100,7 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
         const own = gasOf(asset.symbol);
         const short = asset === feeAsset ? 0n : own - (at.units[feeAsset.symbol] ?? 0n);
         const fund = short > 0n ? withReserve(short) : 0n;
-        const cost = own + (fund > 0n ? gasOf(feeAsset.symbol) : 0n);
+        const cost = own + (fund > 0n ? fundingFee(spending, feeRate) : 0n);
         const isBusy = app.store.all(openSpendsFor, { subject: at.address, chain_key: chain.key }).length > 0;
         const worth = { usd: usdOf(asset, units), costUsd: usdOf(feeAsset, cost) };
         return { asset, at, units, fund, cost, isBusy, ...worth };

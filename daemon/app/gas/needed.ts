@@ -3,7 +3,7 @@
  * the tank. The operator approves the collection together with the withdrawal, with its highest cost. A withdrawal of everything
  * waits for all addresses that are worth their gas, up to the approved amount.
  */
-import { usualFee } from '../../chains/accounts.ts';
+import { fundingFee } from '../../chains/accounts.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { APPROVAL_HOLDS_MS } from '../../domain/withdrawal.ts';
 import {
@@ -140,7 +140,7 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const now = app.now();
   const plan = planOf(app, desk);
   const isOpen = plan?.state === 'open' && plan.ends_at > now;
-  const fundFee = usualFee(chain.spending, desk.feeAsset.symbol, feeRate);
+  const fundFee = fundingFee(chain.spending, feeRate);
   return {
     desk,
     addresses: finds.length,

@@ -1,5 +1,5 @@
 /** The coin that stays where it is when a forwarding plan sends the rest of it on, so that tokens can still be moved. */
-import { usualFee } from '../../chains/accounts.ts';
+import { fundingFee, usualFee } from '../../chains/accounts.ts';
 import { assetOf, isToken } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
 import { accountById } from '../../store/queries/businesses.ts';
@@ -31,7 +31,7 @@ export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinRese
   const toFund = findsOf(app, desk, feeRate)
     // whoever likes sends tokens that are worth less than their gas
     .filter((find) => find.fund > 0n && !isLoss(find))
-    .reduce((sum, { fund }) => sum + fund + gasOf(feeAsset), 0n);
+    .reduce((sum, { fund }) => sum + fund + fundingFee(chain.spending, feeRate), 0n);
   const ofTank = assetsOf(desk)
     .filter(({ symbol }) => symbol !== feeAsset && inTank(app, desk, symbol) > 0n)
     .reduce((sum, { symbol }) => sum + gasOf(symbol), 0n);

@@ -1,5 +1,5 @@
 /** The cost of moving a payment's money on, beside its worth: a warning for the operator of a payment that is hardly worth it. */
-import { usualFee } from '../../chains/accounts.ts';
+import { fundingFee, usualFee } from '../../chains/accounts.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { fiatFor } from '../../domain/money.ts';
 import { addressBalance } from '../../store/queries/address-balances.ts';
@@ -26,7 +26,7 @@ export function sweepCostOf(app: App, business: Business, payment: PaymentRow): 
   const spending = chain.spending;
   const [asset, coin] = [assetOf(payment.asset), assetOf(spending.feeAsset)];
   const own = usualFee(spending, asset.symbol, rate);
-  const fee = own + (asset === coin ? 0n : usualFee(spending, coin.symbol, rate));
+  const fee = own + (asset === coin ? 0n : fundingFee(spending, rate));
   const worthOf = (of: typeof asset, amount: bigint): bigint | null => {
     const known = app.rates.rate(business.network, of.symbol, 'USD', app.now());
     return known ? fiatFor(amount, of, known.scaled) : null;

@@ -47,8 +47,11 @@ export type Sending = {
   value: bigint;
   transfer: { to: Uint8Array; units: bigint } | null;
 };
-/** The price of gas in the newest block, and a tip with which a transaction is mined soon; wei per gas. */
-export type GasPrice = { base: bigint; tip: bigint };
+/**
+ * The price of gas in the newest block, and a tip with which a transaction is mined soon; wei per gas. `isNewStateDear`: the block is of the
+ * Amsterdam upgrade or a later one (EIP-8037).
+ */
+export type GasPrice = { base: bigint; tip: bigint; isNewStateDear?: boolean };
 
 /** A call that transferred the native coin. `isInside`: a contract made it. */
 type Trace = { txid: string; blockHash: string; to: string | null; value: bigint; isInside: boolean };
@@ -228,6 +231,12 @@ export function signedOf(value: unknown): Uint8Array | 'other' {
 export function baseFeeOf(value: unknown): bigint {
   const { baseFeePerGas } = fieldsOf(value, 'block');
   return baseFeePerGas === undefined ? 0n : quantityOf(baseFeePerGas, 'base fee');
+}
+
+/** Whether a block is of Ethereum's Amsterdam upgrade or a later one, by a field that it added to headers (EIP-7928). */
+export function isOfAmsterdam(value: unknown): boolean {
+  const { blockAccessListHash } = fieldsOf(value, 'block');
+  return blockAccessListHash !== undefined && blockAccessListHash !== null;
 }
 
 /** The successful calls of a list of traces (OpenEthereum's `trace` module). */

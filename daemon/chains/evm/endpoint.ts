@@ -15,6 +15,7 @@ import {
   type GasPrice,
   type Header,
   headerOf,
+  isOfAmsterdam,
   type Log,
   listingOf,
   logsOf,
@@ -505,10 +506,11 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       signal,
     );
     const base = baseFeeOf(this.#result(block));
-    if (tip && 'result' in tip) return { base, tip: quantityOf(tip.result, 'tip') };
+    const told = { base, isNewStateDear: isOfAmsterdam(this.#result(block)) };
+    if (tip && 'result' in tip) return { ...told, tip: quantityOf(tip.result, 'tip') };
     // not all chains know the former method
     const whole = quantityOf(this.#result(price), 'gas price');
-    return { base, tip: whole > base ? whole - base : 0n };
+    return { ...told, tip: whole > base ? whole - base : 0n };
   }
 
   /** The gas that a transaction needs now, and what it would return. Throws `RpcError` when it would fail. */

@@ -94,7 +94,8 @@ export const GAS_METHODS: Methods<typeof GAS> = {
 /** The amount that the tank lacks for these, and for payments of so much gas. */
 function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint, payouts = 0n): Result<'gas.forecast'>['needs'] {
   const { feeAsset, chain } = desk;
-  const fundFee = chain.spending.usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
+  const { spending } = chain;
+  const fundFee = spending.fundingFee?.(feeRate) ?? spending.usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
   return missingJson(desk, missingFor(desk, finds, fundFee, payouts));
 }
 

@@ -246,6 +246,31 @@ describe('a recipient with code', () => {
   });
 });
 
+describe('coin for an address of ours', () => {
+  const deposit = { branch: 0 as const, index: 3 };
+  const funding = { payouts: [{ address: STRANGER, units: 5n, own: deposit }], from: { script: evmScript(TANK) } };
+  const at = (gas: bigint) => sourceOf({ price: fair, nonce: 0n, gas });
+
+  it('gets the gas that the chain asks for: one that has nothing yet costs more since Amsterdam', async () => {
+    expect(await planned(at(21_000n), 0n, funding)).toMatchObject({ gasLimit: 21_000n, outputs: [deposit] });
+    expect(await planned(at(204_600n), 0n, funding)).toMatchObject({ gasLimit: 255_750n, outputs: [deposit] });
+  });
+
+  it('is expected to cost more where most operators tell a block of that upgrade', async () => {
+    const dear = { ...fair, isNewStateDear: true };
+    const feesOf = async (...prices: GasPrice[]) => {
+      const source = sourceOf(...prices.map((one): Answers => ({ price: one })));
+      const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, source);
+      const rate = await spending.feeRate(3, signal());
+      return [spending.usualFee('USDT_ERC20', 1_000n), spending.fundingFee(1_000n), rate > 0n];
+    };
+    expect(await feesOf(fair)).toEqual([80_000n, 21_000n, true]);
+    expect(await feesOf(dear)).toEqual([180_000n, 255_750n, true]);
+    expect(await feesOf(dear, dear)).toEqual([180_000n, 255_750n, true]);
+    expect(await feesOf(dear, fair)).toEqual([80_000n, 21_000n, true]);
+  });
+});
+
 describe('the gas of a transfer', () => {
   const token = { asset: 'USDT_ERC20' as const, payouts: [{ address: STRANGER, units: 5n }] };
   const rich = { address: TANK, script: evmScript(TANK), branch: 1 as const, index: 0 };
@@ -486,12 +511,12 @@ describe('a plan', () => {
     expect(collected.outputs).toEqual([{ kind: 'change', ...OWN_TANK, units: COIN - 21_000n * 3n * GWEI }]);
   });
 
-  it('to an address of ours says which, and tries no plain one', async () => {
+  it('to an address of ours says which, and tries that like any other', async () => {
     asked.length = 0;
     const own = { branch: 0 as const, index: 6 };
     const gas = await planned(source(99_000n), 4n, { payouts: [{ address: STRANGER, units: 7n, own }] });
     expect(gas.outputs).toMatchObject([{ kind: 'change', ...own, address: STRANGER, units: 7n }]);
-    expect([gas.gasLimit, asked.length]).toEqual([21_000n, 0]);
+    expect([gas.gasLimit, asked.length]).toEqual([123_750n, 1]);
   });
 
   it('that replaces others raises their fees by 13 %, with at least the gas of those of its token', async () => {

@@ -29,9 +29,15 @@ const NO_STATE = /header not found|missing trie node|state .*not available/i;
 
 export class EvmSource implements SpendingSource {
   readonly #endpoints: Endpoints<EvmEndpoint>;
+  #isNewStateDear = false;
 
   constructor(endpoints: Endpoints<EvmEndpoint>) {
     this.#endpoints = endpoints;
+  }
+
+  /** Whether new addresses and new balances of tokens cost much gas (EIP-8037), as most operators told with the last price. */
+  get isNewStateDear(): boolean {
+    return this.#isNewStateDear;
   }
 
   /** Wei per 1,000 gas. */
@@ -50,6 +56,7 @@ export class EvmSource implements SpendingSource {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.gasPrice(limit);
     const isEnough = (told: readonly GasPrice[]) => areEnough(told.map(({ base }) => base));
     const told = await this.#endpoints.several(ask, isEnough, signal);
+    this.#isNewStateDear = 2 * told.filter((one) => one.isNewStateDear).length > told.length;
     const bases = told.map(({ base }) => base);
     if (told.length === 2 && !areNear(bases)) {
       throw new Unavailable("Two operators' endpoints tell base fees that are far from each other", RETRY_SECONDS);

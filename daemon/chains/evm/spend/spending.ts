@@ -45,8 +45,10 @@ import type { Token } from '../params.ts';
 import { chooseBacked, fundsThere } from './backed.ts';
 import { type EvmSource, TIP_PLAIN } from './source.ts';
 
-/** The gas of a transfer to an address without a contract. */
+/** The gas of a transfer to an address without a contract that the chain has already. */
 const PLAIN_GAS = 21_000n;
+/** The limit of one to an address that it does not have, where that costs 183,600 more (EIP-8037), with `GAS_HEADROOM_PERCENT`. */
+const NEW_ADDRESS_GAS = 255_750n;
 /**
  * No transfer of a token gets less, whatever endpoints tell: one that runs out of gas pays for nothing. USDT on Ethereum was measured
  * to use 63,221 where the recipient had none before, which is the dearest of the usual tokens. Unused gas is not paid.
@@ -54,6 +56,8 @@ const PLAIN_GAS = 21_000n;
 const TOKEN_GAS_MIN = 65_000n;
 /** More than the transfers of usual tokens need, for an estimate without asking. */
 const USUAL_TOKEN_GAS = 80_000n;
+/** The same where a new balance costs 97,920 (EIP-8037) in place of 20,000. */
+const USUAL_TOKEN_GAS_DEAR = 180_000n;
 /** The gas that a contract needs may grow until a block includes the transaction. */
 const GAS_HEADROOM_PERCENT = 125n;
 /** Nodes accept a replacement that raises both fees by 10 %; a little more for rounding. */
@@ -112,7 +116,12 @@ export class EvmSpending extends OfSource implements Spending {
   }
 
   usualFee(asset: AssetId, rate: bigint): bigint {
-    return ((asset === this.feeAsset ? PLAIN_GAS : USUAL_TOKEN_GAS) * rate) / 1_000n;
+    const ofToken = this.#source.isNewStateDear ? USUAL_TOKEN_GAS_DEAR : USUAL_TOKEN_GAS;
+    return ((asset === this.feeAsset ? PLAIN_GAS : ofToken) * rate) / 1_000n;
+  }
+
+  fundingFee(rate: bigint): bigint {
+    return ((this.#source.isNewStateDear ? NEW_ADDRESS_GAS : PLAIN_GAS) * rate) / 1_000n;
   }
 
   /** The fee of a usual transfer. Only the chain knows the gas that this one needs. */
@@ -309,14 +318,12 @@ export class EvmSpending extends OfSource implements Spending {
     const to = payout ? needScript(payout.address) : change.script;
     const contract = this.#contractOf(asset);
     const units = payout?.units ?? null;
-    const isOwn = payout === undefined || payout.own !== undefined;
     const least = (request.replaced ?? [])
       .flatMap((plan) => (isEvmPlan(plan) && plan.contract === contract ? [plan.gasLimit] : []))
       .reduce(maxOf, PLAIN_GAS);
-    const isPlain = contract === null && isOwn;
-    const { holdings, gas } = isPlain
-      ? { ...request, gas: PLAIN_GAS }
-      : await this.#tried(request, { units, contract, to }, limit, contract === null ? 1 : SENDERS_TRIED_MAX);
+    // also between our own addresses: one that the chain does not have yet may cost more (EIP-8037)
+    const tries = contract === null ? 1 : SENDERS_TRIED_MAX;
+    const { holdings, gas } = await this.#tried(request, { units, contract, to }, limit, tries);
     const gasLimit = maxOf(gas, least);
     const paid = { units, fee: gasLimit * maxFeePerGas, feeAsset: this.feeAsset };
     const { sender, units: sent } = await chooseBacked(
