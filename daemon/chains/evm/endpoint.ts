@@ -37,7 +37,7 @@ import { ProgramSize } from './program-size.ts';
 import { type ProvedBlock, provedBlock } from './proved-block.ts';
 import { usedCall } from './used.ts';
 
-export { isLimit } from './pacing.ts';
+export { isLimit, isRevert } from './pacing.ts';
 
 type EndpointOptions = {
   /** http(s)://[user:password@]host[:port][/path], which may hold a key. */

@@ -27,10 +27,14 @@ const LIMITED_WAIT_MS_MAX = 1_600;
 const PACE_MS_MIN = 20;
 const PACE_MS_MAX = 1_000;
 const REFUSED_KEPT_MS = 10 * 60_000;
-/** EIP-1474: the limit of requests is exceeded. */
+/** EIP-1474: the limit of requests is exceeded. Some providers give the code of HTTP. */
 const LIMIT_EXCEEDED = -32_005;
-/** `json-rpc.ts` describes an HTTP 429 with these words. */
-const LIMIT_WORDS = /HTTP 429|rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
+const LIMIT_CODES: ReadonlySet<number> = new Set([LIMIT_EXCEEDED, 429]);
+/** `json-rpc.ts` describes an HTTP 413 and 429 with these words. */
+const LIMIT_WORDS =
+  /HTTP 4(?:13|29)|rate limit|(?:usage|RPS|request) limit|too many requests|limit exceeded|limit reached|quota|capacity|compute units|batch/i;
+/** geth's code of a contract that reverts. */
+const REVERTED = 3;
 
 const wait = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
@@ -110,8 +114,12 @@ export class Pacing {
   }
 }
 
+/** Whether a contract refused, in words of its own: anybody can make one that speaks of limits. */
+export const isRevert = ({ code, message }: RpcError): boolean => code === REVERTED || /\brevert/i.test(message);
+
 /** Whether an endpoint refused because too much was requested, so that it may answer a smaller request. */
-export const isLimit = (error: RpcError): boolean => error.code === LIMIT_EXCEEDED || LIMIT_WORDS.test(error.message);
+export const isLimit = (error: RpcError): boolean =>
+  !isRevert(error) && (LIMIT_CODES.has(error.code) || LIMIT_WORDS.test(error.message));
 
 const isRefusedForCost = (error: unknown): boolean =>
   error instanceof TooLarge || (error instanceof Unavailable && LIMIT_WORDS.test(error.message));

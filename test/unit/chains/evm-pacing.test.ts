@@ -42,6 +42,43 @@ const atMost =
     return echo(calls);
   };
 
+describe('a refusal', () => {
+  const asked = async (code: number, message: string): Promise<[number, Reply[] | null]> => {
+    const { pacing, sizes } = endpoint((calls) => calls.map(() => ({ error: new RpcError(code, message) })));
+    const replies = await pacing.many(callsOf(2), never).catch(() => null);
+    return [sizes.length, replies];
+  };
+
+  it('of a contract is an answer, whatever words it has', async () => {
+    for (const message of ['execution reverted: daily limit exceeded', 'execution reverted: batch over capacity']) {
+      expect(await asked(3, message)).toMatchObject([1, [{ error: { message } }, { error: { message } }]]);
+      expect((await asked(-32_000, message))[0]).toBe(1);
+    }
+  });
+
+  it('for its cost is asked again, slower, in the words of each provider', async () => {
+    for (const message of [
+      '50/second request limit reached - reduce calls per second',
+      'You have exceeded the RPS limit available on the current plan',
+      'rate limited',
+      'Exceeded the quota usage',
+      "You've reached the usage limit for your current plan",
+    ]) {
+      expect([message, (await asked(-32_001, message))[1]]).toEqual([message, null]);
+    }
+  });
+
+  it('by HTTP 413 is for its size', async () => {
+    const tooLong = () => new Unavailable('label: no JSON-RPC is spoken at host (HTTP 413)', 5);
+    const { pacing, sizes } = endpoint((calls) => {
+      if (calls.length > 5) throw tooLong();
+      return echo(calls);
+    });
+    expect(await pacing.many(callsOf(20), never)).toEqual(echo(callsOf(20)));
+    expect(sizes.slice(0, 3)).toEqual([20, 10, 5]);
+  });
+});
+
 describe('the size of a batch', () => {
   it('grows by one call a batch up to a hundred', async () => {
     const { pacing, sizes, pauses } = endpoint(echo);

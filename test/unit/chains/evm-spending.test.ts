@@ -236,6 +236,8 @@ describe('a recipient with code', () => {
       code: 'spend.refused',
       message: expect.stringContaining('execution reverted: no thanks'),
     });
+    const limited = planned(answers(new RpcError(3, 'execution reverted: daily limit exceeded')), 0n);
+    await expect(limited).rejects.toMatchObject({ code: 'spend.refused' });
     const burns = planned(answers(30_000_000n), 0n);
     await expect(burns).rejects.toMatchObject({
       code: 'spend.refused',
@@ -243,6 +245,37 @@ describe('a recipient with code', () => {
     });
     expect((await planned(answers(800_000n), 0n)).gasLimit).toBe(1_000_000n);
     await expect(planned(answers(800_001n), 0n)).rejects.toMatchObject({ code: 'spend.refused' });
+  });
+});
+
+describe('an endpoint that cannot try a transaction now', () => {
+  it.each([
+    [-32_007, '50/second request limit reached - reduce calls per second or upgrade your account'],
+    [-32_000, 'execution aborted (timeout = 5s)'],
+    [-32_000, 'header not found'],
+    [-32_000, 'missing trie node 5f3d (path ) state 0x5f3d is not available'],
+    [-32_603, 'Internal error'],
+    [30, 'Request timeout on the free tier, please upgrade your tier to the paid one'],
+    [-32_601, 'the method eth_estimateGas does not exist/is not available'],
+  ])('says nothing about the transaction: %i %s', async (code, message) => {
+    const source = sourceOf({ price: fair, nonce: 0n, gas: new RpcError(code, message) });
+    await expect(planned(source, 0n)).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it.each([
+    [3, 'execution reverted: rate limit exceeded'],
+    [-32_000, 'execution reverted'],
+    [-32_015, 'VM execution error.'],
+    [-32_000, 'gas required exceeds allowance (60000000)'],
+    [-32_000, 'insufficient funds for transfer'],
+    [-32_003, 'insufficient funds for gas * price + value: balance 0'],
+    [-32_000, 'invalid opcode: INVALID'],
+    [-32_000, 'out of gas'],
+    [-32_000, 'Reverted 0x'],
+    [-32_000, 'always failing transaction'],
+  ])('is not meant by a refusal of the chain: %i %s', async (code, message) => {
+    const source = sourceOf({ price: fair, nonce: 0n, gas: new RpcError(code, message) });
+    await expect(planned(source, 0n)).rejects.toMatchObject({ code: 'spend.refused' });
   });
 });
 

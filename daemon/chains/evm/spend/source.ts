@@ -8,7 +8,7 @@ import { idOf as blockOf } from '../../checkpoint.ts';
 import type { Endpoints } from '../../endpoints.ts';
 import { RpcError } from '../../json-rpc.ts';
 import type { GasPrice } from '../answers.ts';
-import { type EvmCall, type EvmEndpoint, isLimit } from '../endpoint.ts';
+import { type EvmCall, type EvmEndpoint, isLimit, isRevert } from '../endpoint.ts';
 
 /** The base fee rises by at most an eighth per block (EIP-1559): by half within about four full blocks. */
 const BASE_FEE_PERCENT = 150n;
@@ -24,8 +24,11 @@ const RETRY_SECONDS = 5;
 /** Messages of nodes that have the transaction already. */
 const KNOWN = /already known|already imported|known transaction/i;
 const HEX = /^0x(?:[0-9a-f]{2})+$/;
-/** Messages of endpoints that lack the state of their newest block. They say nothing about the transaction. */
-const NO_STATE = /header not found|missing trie node|state .*not available/i;
+/** The codes with which nodes say that a transaction would fail: those of geth, Reth and OpenEthereum. The others are of the endpoint itself. */
+const WOULD_FAIL: ReadonlySet<number> = new Set([-32_000, -32_003, -32_010, -32_015, -32_016]);
+/** Messages of endpoints that lack the state of their newest block, or are too busy. They say nothing about the transaction. */
+const CANNOT_TELL =
+  /header not found|missing trie node|not available|unavailable|aborted|time(?:d )?out|upstream|backend|try again|internal error/i;
 
 export class EvmSource implements SpendingSource {
   readonly #endpoints: Endpoints<EvmEndpoint>;
@@ -197,10 +200,14 @@ async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal):
     // a token may refuse by returning false; many return nothing (USDT on Ethereum)
     return /^0x0{64}$/.test(returned) ? { refusal: 'it answers no' } : { gas };
   } catch (thrown) {
-    if (!(thrown instanceof RpcError) || isLimit(thrown) || NO_STATE.test(thrown.message)) throw thrown;
+    if (!(thrown instanceof RpcError) || !isRefusal(thrown)) throw thrown;
     return { refusal: thrown.message };
   }
 }
+
+/** Whether an error is about the transaction that was tried. */
+const isRefusal = (error: RpcError): boolean =>
+  isRevert(error) || (WOULD_FAIL.has(error.code) && !isLimit(error) && !CANNOT_TELL.test(error.message));
 
 /** Whether honest endpoints that are a few blocks apart may tell these: the base fee rises by half within four blocks. */
 const areNear = (told: readonly bigint[]): boolean => told.reduce(maxOf, 0n) <= 2n * told.reduce(minOf);
