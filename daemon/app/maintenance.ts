@@ -42,7 +42,9 @@ export async function freeRows(app: App, signal: AbortSignal): Promise<Freed> {
   const freed: Freed = { transactions: 0, attempts: 0, alerts: 0 };
   for (const { key, tipHeight } of app.chains.all()) {
     if (tipHeight === null) continue;
-    freed.transactions += await repeat(app, signal, (tx) => freePrevious(app, tx, key, tipHeight - REORGANISED_BLOCKS_MAX));
+    freed.transactions += await repeat(app, signal, (tx) =>
+      freePrevious(app, tx, key, tipHeight - REORGANISED_BLOCKS_MAX),
+    );
   }
   freed.attempts = await freeOld(app, signal, attemptsAfter, dropAttempt);
   freed.alerts = await freeOld(app, signal, alertsAfter, dropAlert);
