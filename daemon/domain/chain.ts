@@ -189,6 +189,9 @@ export type ChainUpdate = {
  */
 export const BLOCK_TIME_AHEAD_MAX_MS = 2 * MS_PER_HOUR;
 
+/** `blocks_only`: it has no mempool. `old_litecoin`: it accepts coins that a block invents, or can be stopped by such a block. */
+export type SourceConcern = 'blocks_only' | 'old_litecoin';
+
 export type SourceHealth = {
   /** The name of the source, without credentials. */
   source: string;
@@ -199,6 +202,8 @@ export type SourceHealth = {
   lagging: boolean;
   /** The last failure, for the operator; null while the source answers. */
   error: string | null;
+  /** Faults that the operator should mend although it answers; left out: none. */
+  concerns?: readonly SourceConcern[];
 };
 
 /** `dropped`: it misbehaved and is not used for a while. */

@@ -302,6 +302,8 @@ export const MESSAGES = {
     'To have it signed anew: countinghouse withdrawal speed-up {id}. To give it up: countinghouse withdrawal cancel {id}',
   'advice.signer': '`systemctl start countinghouse-signer`; its log says why it ended',
   'advice.sources': '`countinghouse source list` shows each server',
+  'advice.blocks_only': 'start the node without -blocksonly',
+  'advice.old_litecoin': 'bring the node up to the newest Litecoin Core',
   'advice.cost_limit':
     'if it is your own: COST_SOFT_LIMIT=0 and COST_HARD_LIMIT=0 in its settings, or a search of 100,000 addresses takes hours',
   'advice.tls': 'set up TLS: resources/proxies',
@@ -370,6 +372,10 @@ export const MESSAGES = {
   'doctor.source_unchecked':
     '{network} {chain}: servers of one operator alone answer, and nobody could contradict them if they left a payment out',
   'doctor.source_slowed': '{network} {chain}: {server} slows its answers down',
+  'doctor.source_blocks_only':
+    '{network} {chain}: the node runs with -blocksonly, so a payment is seen only once it is in a block',
+  'doctor.source_old_litecoin':
+    '{network} {chain}: the node is older than Litecoin Core 0.21.5.4 and may accept coins that a block invents, or be stopped by such a block',
   'doctor.url': '{url}',
   'doctor.url_open': '{url} has no TLS: anybody on the way can put in an address of their own',
   'doctor.url_unset': 'public_url is not set: payers elsewhere cannot reach the pages',

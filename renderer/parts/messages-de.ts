@@ -317,6 +317,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Um sie neu signieren zu lassen: countinghouse withdrawal speed-up {id}. Um sie aufzugeben: countinghouse withdrawal cancel {id}',
   'advice.signer': '`systemctl start countinghouse-signer`; sein Protokoll sagt, warum er endete',
   'advice.sources': '`countinghouse source list` zeigt jeden Server',
+  'advice.blocks_only': 'Starten Sie den Node ohne -blocksonly',
+  'advice.old_litecoin': 'Bringen Sie den Node auf das neueste Litecoin Core',
   'advice.cost_limit':
     'wenn es Ihr eigener ist: COST_SOFT_LIMIT=0 und COST_HARD_LIMIT=0 in seinen Einstellungen, sonst dauert eine Suche in 100.000 Adressen Stunden',
   'advice.tls': 'Richten Sie TLS ein: resources/proxies',
@@ -387,6 +389,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.source_unchecked':
     '{network} {chain}: Nur Server eines einzigen Betreibers antworten, und niemand könnte ihnen widersprechen, wenn sie eine Zahlung verschwiegen',
   'doctor.source_slowed': '{network} {chain}: {server} bremst seine Antworten',
+  'doctor.source_blocks_only':
+    '{network} {chain}: Der Node läuft mit -blocksonly, darum wird eine Zahlung erst gesehen, wenn sie in einem Block steht',
+  'doctor.source_old_litecoin':
+    '{network} {chain}: Der Node ist älter als Litecoin Core 0.21.5.4 und nimmt vielleicht Münzen an, die ein Block erfindet, oder bleibt an einem solchen Block stehen',
   'doctor.url': '{url}',
   'doctor.url_open': '{url} hat kein TLS: Wer dazwischensitzt, kann eine eigene Adresse einsetzen',
   'doctor.url_unset': 'public_url ist nicht gesetzt: Kunden anderswo erreichen die Zahlungsseiten nicht',

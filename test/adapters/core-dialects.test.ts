@@ -196,6 +196,24 @@ describe('Core RPC', () => {
     expect(warnings).toEqual([expect.stringContaining(odd)]);
   });
 
+  it('says that a node has no mempool', async () => {
+    const node = await nodeOf(core28);
+    node.overrides.set('getnetworkinfo', () => ({ version: 290_000, localrelay: false }));
+    const adapter = adapterOf(node, new FactBook());
+    await adapter.begin(null, signal());
+    expect(adapter.health().concerns).toEqual(['blocks_only']);
+  });
+
+  it('works with a node that may not be asked about its settings', async () => {
+    const node = await nodeOf(core28);
+    const book = new FactBook();
+    const adapter = adapterOf(node, book);
+    node.overrides.set('getnetworkinfo', () => FakeNode.failure(-32601, 'Method not found'));
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    expect([adapter.health().concerns, adapter.health().error]).toEqual([[], null]);
+  });
+
   it('stands still before a block that it cannot read', async () => {
     const { node, book, adapter } = await ready(core28);
     node.mine(1);

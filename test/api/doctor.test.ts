@@ -157,6 +157,19 @@ describe('with real money', () => {
     expect(clocks.aheadMs()).toBe(0);
   });
 
+  it('a node without a mempool, or of an unsound release, is named with what is to be done', async () => {
+    const bench = await open();
+    const health = bench.chain.adapter.health.bind(bench.chain.adapter);
+    bench.chain.adapter.health = () => ({ ...health(), concerns: ['blocks_only', 'old_litecoin'] });
+    expect((await found(bench, 'sources')).filter(({ level }) => level === 'warning')).toMatchObject([
+      {
+        text: expect.stringMatching(/^mainnet BTC: the node runs with -blocksonly/),
+        advice: 'start the node without -blocksonly',
+      },
+      { text: expect.stringMatching(/0\.21\.5\.4/), advice: 'bring the node up to the newest Litecoin Core' },
+    ]);
+  });
+
   it('a separate signer that does not answer is a problem, and not a locked wallet', async () => {
     const bench = await open();
     expect(await found(bench, 'wallet')).toMatchObject([{ level: 'ok', text: 'locked' }]);

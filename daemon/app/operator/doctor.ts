@@ -224,7 +224,7 @@ function sources(app: App): Finding[] {
         real.length === 0 ? message('doctor.sources_sandbox') : message('doctor.sources', { count: real.length }),
       ),
     );
-  found.push(...unchecked(app), ...slowed(app));
+  found.push(...unchecked(app), ...slowed(app), ...concerning(app));
   const missing = rates
     .filter(({ network, ageMs }) => network === 'mainnet' && ageMs === null)
     .map(({ asset }) => asset);
@@ -240,6 +240,21 @@ function unchecked(app: App): Finding[] {
     .filter((chain) => !chain.dormant && isUnchecked(chain, app.now()))
     .map(({ adapter: { network, chain } }) =>
       warning('sources', message('doctor.source_unchecked', { network, chain }), message('advice.sources')),
+    );
+}
+
+/** Settings and releases of nodes that answer, and with which money may be seen late or be false. */
+function concerning(app: App): Finding[] {
+  return app.chains
+    .all()
+    .flatMap(({ adapter }) =>
+      (adapter.health().concerns ?? []).map((concern) =>
+        warning(
+          'sources',
+          message(`doctor.source_${concern}`, { network: adapter.network, chain: adapter.chain }),
+          message(`advice.${concern}`),
+        ),
+      ),
     );
 }
 

@@ -141,6 +141,7 @@ class CoreAdapter implements ChainAdapter {
       tipAgeMs,
       lagging: this.#behind || isOld || isAlone || isVerifying || (state !== null && this.#isDownloading(state)),
       error: this.#contactError ?? this.#alert,
+      concerns: this.#node.concerns,
     };
   }
 

@@ -6,11 +6,13 @@
  */
 import { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
+import type { SourceConcern } from '../../domain/chain.ts';
 import { present, Unavailable } from '../../domain/errors.ts';
 import { parseDecimal } from '../../domain/money.ts';
 import { BATCH_CALLS_MAX, type Call, type Reply, type Rpc, RpcError } from '../json-rpc.ts';
 import { slices } from '../slices.ts';
 import { addressOfKey } from './address.ts';
+import { concernsOf } from './concerns.ts';
 import { eachTxid, hexResult } from './hex.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
 
@@ -82,6 +84,8 @@ const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
 const SCAN_TIMEOUT_MS = 1_800_000;
 const SCAN_TRIES_MAX = 3;
 const SCAN_RETRY_SECONDS = 30;
+/** Between two questions about its settings and release. */
+const CONCERNS_MS = 3_600_000;
 
 export type NodeState = {
   height: number;
@@ -117,6 +121,9 @@ export class CoreNode {
   readonly #network: Network;
   readonly #label: string;
   #identifiedAtConnection = -1;
+  #concernsAskedAt = Number.NEGATIVE_INFINITY;
+  /** As the node told within the hour before its last new connection. */
+  concerns: readonly SourceConcern[] = [];
 
   constructor(rpc: Rpc, chain: UtxoChain, network: Network, label: string) {
     this.#rpc = rpc;
@@ -148,6 +155,18 @@ export class CoreNode {
     }
     if (!isvalid) throw this.#wrongNode(`it does not know ${this.#chain} addresses such as ${address}`);
     this.#identifiedAtConnection = this.#rpc.connections;
+    await this.#askConcerns(signal);
+  }
+
+  /** By itself and seldom: a node with -rpcwhitelist refuses a whole batch for a method that is not in it. */
+  async #askConcerns(signal: AbortSignal): Promise<void> {
+    if (performance.now() - this.#concernsAskedAt < CONCERNS_MS) return;
+    this.#concernsAskedAt = performance.now();
+    try {
+      this.concerns = concernsOf(await this.#rpc.call(['getnetworkinfo'], signal), this.#chain, this.#network);
+    } catch (error) {
+      if (!(error instanceof RpcError) && !(error instanceof Unavailable)) throw error;
+    }
   }
 
   #wrongNode(detail: string): Unavailable {
