@@ -28,7 +28,7 @@ async function take(request, response) {
   response.writeHead(isGenuine(request.headers, body) ? 204 : 401).end();
   if (response.statusCode !== 204) return;
   const { type, data } = JSON.parse(body); // once per request.headers['webhook-id']: an event may come twice
-  console.log(type, data.id, data.order_id ?? '', data.status);
+  console.log(type, data.id, data.order_id ?? '', data.status ?? '');
 }
 
 createServer((request, response) => {

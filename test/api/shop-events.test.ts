@@ -260,7 +260,10 @@ describe('the receiver of the documentation', () => {
       expect((await fetch(url, { method: 'POST', body: '{"type":"invoice.paid"}', headers: forged })).status).toBe(401);
       const { id } = (await open.call<{ id: string }>('POST', '/invoice', { amount: 80, order_id: 'A-9' })).body;
       await until('it is told', async () => printed.includes(`invoice.created ${id} A-9 unpaid`));
-      expect(printed.trim().split('\n')).toHaveLength(1);
+      await strictCaller(open.dataDir)('endpoint.test', { id: endpoint.id });
+      await until('the test event came', async () => printed.includes(`endpoint.test ${endpoint.id}`));
+      expect(printed.trim().split('\n')).toHaveLength(2);
+      expect(printed).not.toContain('undefined');
     } finally {
       await open.stop();
     }
