@@ -28,6 +28,8 @@ export function configFile({ env }: Io, options: ConfigOptions): string | undefi
 
 type SettingLines = Result<'settings.show'>['settings'];
 
+const OWN_PRICE = /^networks\.\w+\.rates\./;
+
 /**
  * The settings of the running service, which may have another environment and other flags than this command; null: none
  * runs, or it does not answer this user.
@@ -57,11 +59,14 @@ async function printConfig(session: Session, options: ConfigOptions): Promise<vo
       ? 'These settings are in force: the running service has them. A change takes effect when it starts again.'
       : 'No service answers here. It would start with these settings, if it had the environment of this command.',
   );
-  session.print({ data_dir: dataDir, running: running !== null, settings }, () =>
-    table(
-      ['KEY', 'VALUE', 'FROM'],
-      settings.map(({ key, value, origin }) => [key, value, origin]),
-      '',
-    ),
-  );
+  session.print({ data_dir: dataDir, running: running !== null, settings }, () => textOf(settings));
+}
+
+/** Without the prices of one's own that nobody set: there are several hundred of them. */
+function textOf(settings: SettingLines): string {
+  const shown = settings.filter(({ key, value }) => value !== 'null' || !OWN_PRICE.test(key));
+  const rows = shown.map(({ key, value, origin }) => [key, value, origin]);
+  const left = settings.length - shown.length;
+  const note = left === 0 ? '' : `\nPrices of your own that are not set: ${left}, in networks.NETWORK.rates\n`;
+  return `${table(['KEY', 'VALUE', 'FROM'], rows, '')}${note}`;
 }

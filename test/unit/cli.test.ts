@@ -352,6 +352,16 @@ describe('config', () => {
     await rm(own, { recursive: true });
   });
 
+  it('leaves out the prices that nobody has set, and counts them', async () => {
+    const own = await mkdtemp(join(tmpdir(), 'countinghouse-cli-'));
+    await writeFile(join(own, 'countinghouse.toml'), '[networks.regtest.rates]\nLTC = "80"\n');
+    const { out } = await cli(own, ['config']);
+    expect(out.match(/^networks\.\w+\.rates\..*$/gm)).toEqual([expect.stringMatching(/rates\.LTC +"80" +file$/)]);
+    expect(out).toMatch(/\n\nPrices of your own that are not set: \d{3}, in networks\.NETWORK\.rates\n$/);
+    expect((await cli(own, ['config', '--json'])).out).toContain('"networks.mainnet.rates.EUR"');
+    await rm(own, { recursive: true });
+  });
+
   it('prints what the running service has, whatever the environment of the command', async () => {
     const service = await startTestDaemon();
     const read = async (...more: string[]) => {
