@@ -31,7 +31,7 @@ import {
   unpricedOf,
 } from './answers.ts';
 import { balancesCall } from './balances-call.ts';
-import { Pacing, REQUEST_TIMEOUT_MS, RETRY_SECONDS } from './pacing.ts';
+import { isRevert, Pacing, REQUEST_TIMEOUT_MS, RETRY_SECONDS } from './pacing.ts';
 import { GENESIS, type Token } from './params.ts';
 import { ProgramSize } from './program-size.ts';
 import { type ProvedBlock, provedBlock } from './proved-block.ts';
@@ -135,7 +135,9 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     if (genesis !== undefined && hash !== genesis) throw this.#wrong(`has another first block: ${hash}`);
     for (const [i, token] of tokens.entries()) {
       const reply = decimals[i];
-      const counted = reply && 'result' in reply ? wordOf(reply.result) : null;
+      // a proxy's contract may revert, an endpoint that is busy may not run it
+      const isRefused = reply && 'error' in reply && isRevert(reply.error);
+      const counted = isRefused ? null : wordOf(this.#result(reply));
       if (counted !== BigInt(token.decimals)) {
         const says = counted === null ? 'is no token there' : `has ${counted} decimals there`;
         throw this.#wrong(`disagrees: ${token.asset} at ${token.contract} ${says}, not ${token.decimals} decimals`);
@@ -176,7 +178,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   async head(signal: AbortSignal): Promise<Header> {
-    return headerOf(await this.#one(['eth_getBlockByNumber', 'latest', false], signal));
+    return headerOf(await this.#present(['eth_getBlockByNumber', 'latest', false], signal));
   }
 
   /** The newest final block; null when the endpoint does not know the tag "finalized", or has none yet. */
@@ -239,7 +241,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     const filter = { ...blocks, ...(contracts && { address: contracts }), topics };
     const [reply] = await this.#pacing.many([['eth_getLogs', filter]], signal, 'pass limits on');
     if (reply && 'error' in reply) throw reply.error;
-    const logs = await logsOf(this.#result(reply), slices());
+    const logs = await logsOf(this.#known(this.#result(reply)), slices());
     if (logs.some(({ height }) => height < range.from || height > range.to))
       throw new Malformed('logs of other blocks');
     return logs;
@@ -262,7 +264,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     const pause = slices();
     const found: Log[] = [];
     for (const [i, reply] of replies.entries()) {
-      const logs = await logsOf(this.#result(reply), pause);
+      const logs = await logsOf(this.#known(this.#result(reply)), pause);
       if (logs.some(({ blockHash }) => blockHash !== blocks[i]?.hash)) throw new Malformed('logs of another block');
       for (const log of logs) found.push(log);
     }
@@ -296,7 +298,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       ...unpriced.map(({ txid }): Call => ['eth_getTransactionByHash', txid]),
     ];
     if (calls.length === 0) return new Map();
-    const told = (await this.#pacing.many(calls, signal)).map((reply) => this.#result(reply));
+    const told = (await this.#pacing.many(calls, signal)).map((reply) => this.#known(this.#result(reply)));
     const bases = new Map(hashes.map((hash, i) => [hash, baseFeeOf(told[i])]));
     return new Map(
       unpriced.map(({ txid, blockHash }, i) => {
@@ -534,7 +536,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 
   /** The transactions of a block, each with what it sends by itself. */
   async sendings(block: BlockId, signal: AbortSignal): Promise<Sending[]> {
-    return sendingsOf(await this.#one(['eth_getBlockByHash', block.hash, true], signal));
+    return sendingsOf(await this.#present(['eth_getBlockByHash', block.hash, true], signal));
   }
 
   close(): void {
@@ -544,6 +546,16 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   async #one(call: Call, signal: AbortSignal): Promise<unknown> {
     const [reply] = await this.#pacing.many([call], signal);
     return this.#result(reply);
+  }
+
+  async #present(call: Call, signal: AbortSignal): Promise<unknown> {
+    return this.#known(await this.#one(call, signal));
+  }
+
+  /** A result that is there. One of several servers behind an endpoint may not have a block yet that another one has told. */
+  #known(result: unknown): unknown {
+    if (result !== null) return result;
+    throw new Unavailable(`${this.#options.label}: ${this.name} does not have a block yet, or any more`, RETRY_SECONDS);
   }
 
   #result(reply: Reply | undefined): unknown {

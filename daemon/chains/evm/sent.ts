@@ -20,7 +20,7 @@ import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { MissingSendings, userOf } from './missing-sendings.ts';
 import { nothingSent, type Outflow, type Outgoing, type OutgoingReader } from './outgoing.ts';
-import { isInReceipt, type LeavingLog } from './transfers.ts';
+import { isInReceipt, type LeavingLog, lacksReceipt } from './transfers.ts';
 
 /** Transactions whose receipts are held at a time. */
 const OUTGOING_PER_PAGE = 50;
@@ -283,8 +283,8 @@ async function outgoingOf(
   for (const { log, from } of left) {
     const at = txids.indexOf(log.txid);
     const [receipt, sending] = [receipts[at], sendings[at]];
-    if (!receipt || !isInReceipt(log, receipt)) throw new Malformed('a log that its receipt does not have');
-    if (!sending) throw new Malformed('a receipt without its transaction');
+    if (!receipt || !sending) throw lacksReceipt();
+    if (!isInReceipt(log, receipt)) throw new Malformed('a log that its receipt does not have');
     found.set(`${log.txid}:${from.id}`, { target: from, receipt, sending });
   }
   return [...found.values()];

@@ -7,6 +7,7 @@
  * the event at the same index in the same block, and the block's bloom filter must admit it.
  */
 import type { BlockId, Credit } from '../../domain/chain.ts';
+import { Unavailable } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { Malformed } from '../endpoints.ts';
 import { RpcError } from '../json-rpc.ts';
@@ -209,6 +210,9 @@ export async function confirmed(
   return credits;
 }
 
+/** It is no contradiction: one of several servers behind the endpoint may not have the block yet. */
+export const lacksReceipt = (): Unavailable => new Unavailable('the endpoint lacks the receipt of a log', 1);
+
 const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
   new Map(receipt?.logs.map((log, place) => [log.index, place]));
 
@@ -224,7 +228,8 @@ function creditOf(
 ): Credit {
   const header = headers.get(log.blockHash);
   const place = places.get(log.index);
-  if (!receipt || !isAt(log, receipt, place)) throw new Malformed('a log that its receipt does not have');
+  if (!receipt) throw lacksReceipt();
+  if (!isAt(log, receipt, place)) throw new Malformed('a log that its receipt does not have');
   if (receipt.blockHash !== log.blockHash) throw new Malformed('a receipt of another block than the log');
   if (!header || header.height !== log.height) throw new Malformed('a log of a block that is not on its chain');
   if (!mayHold(header.bloom, [log.contract, ...log.topics])) throw new Malformed('a log that its block does not admit');
