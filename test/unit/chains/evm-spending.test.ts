@@ -230,6 +230,11 @@ describe('a recipient with code', () => {
     expect((await planned(answers(21_000n), 0n)).gasLimit).toBe(21_000n);
   });
 
+  it('is paid in coin whatever its code answers', async () => {
+    const source = sourceOf({ price: fair, nonce: 0n, gas: 42_000n, returned: `0x${'0'.repeat(64)}` });
+    expect((await planned(source, 0n)).gasLimit).toBe(52_500n);
+  });
+
   it('is not paid when it refuses, or wants all the gas of a block, and no gas is asked for', async () => {
     const reverts = planned(answers(new RpcError(3, 'execution reverted: no thanks')), 0n);
     await expect(reverts).rejects.toMatchObject({

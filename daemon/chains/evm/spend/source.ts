@@ -197,8 +197,9 @@ type Trial = { gas: bigint; refusal?: undefined } | { gas?: undefined; refusal: 
 async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal): Promise<Trial> {
   try {
     const { gas, returned } = await endpoint.trial(call, signal);
-    // a token may refuse by returning false; many return nothing (USDT on Ethereum)
-    return /^0x0{64}$/.test(returned) ? { refusal: 'it answers no' } : { gas };
+    // a token may refuse by returning false; many return nothing (USDT on Ethereum). Who gets coin is asked nothing.
+    const isNo = call.data !== '0x' && /^0x0{64}$/.test(returned);
+    return isNo ? { refusal: 'it answers no' } : { gas };
   } catch (thrown) {
     if (!(thrown instanceof RpcError) || !isRefusal(thrown)) throw thrown;
     return { refusal: thrown.message };
