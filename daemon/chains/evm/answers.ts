@@ -60,6 +60,7 @@ const HASH = /^0x[0-9a-fA-F]{64}$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const QUANTITY = /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/;
 const DATA = /^0x(?:[0-9a-fA-F]{2})*$/;
+const WORD = /^0x[0-9a-fA-F]{1,64}$/;
 const BLOOM_CHARS = 2 + 512;
 /** From this type on, a transaction names the highest price instead of the price (EIP-1559). */
 const TYPE_WITH_BASE_FEE = 2n;
@@ -199,7 +200,7 @@ export function sendingOf(value: unknown): Sending {
     txid: hex(hash, HASH, 'transaction hash'),
     from: hex(from, ADDRESS, 'sender'),
     nonce: quantityOf(nonce, 'nonce'),
-    to: to === null ? null : hex(to, ADDRESS, 'recipient'),
+    to: to === null || to === undefined ? null : hex(to, ADDRESS, 'recipient'),
     value: quantityOf(units, 'value of a transaction'),
     transfer: isTransfer ? transferOf(Buffer.from(input.slice(2), 'hex')) : null,
   };
@@ -209,10 +210,12 @@ export function sendingOf(value: unknown): Sending {
 export function signedOf(value: unknown): Uint8Array | 'other' {
   const one = fieldsOf(value, 'transaction');
   const hasAccessList = Array.isArray(one.accessList) && one.accessList.length > 0;
-  if (one.type !== '0x2' || one.to === null || hasAccessList) return 'other';
+  if (one.type !== '0x2' || one.to === null || one.to === undefined || hasAccessList) return 'other';
   const number = (name: string): bigint => quantityOf(one[name], `${name} of a transaction`);
   const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.slice(2), 'hex'));
-  const word = (name: string): Uint8Array => bytes(`0x${number(name).toString(16).padStart(64, '0')}`);
+  // some nodes leave out the zeros that it begins with, others do not
+  const word = (name: string): Uint8Array =>
+    bytes(`0x${hex(one[name], WORD, `${name} of a transaction`).slice(2).padStart(64, '0')}`);
   const transaction = {
     chainId: number('chainId'),
     nonce: number('nonce'),
