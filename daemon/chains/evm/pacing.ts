@@ -32,7 +32,7 @@ const LIMIT_EXCEEDED = -32_005;
 const LIMIT_CODES: ReadonlySet<number> = new Set([LIMIT_EXCEEDED, 429]);
 /** `json-rpc.ts` describes an HTTP 413 and 429 with these words. */
 const LIMIT_WORDS =
-  /HTTP 4(?:13|29)|rate limit|(?:usage|RPS|request) limit|too many requests|limit exceeded|limit reached|quota|capacity|compute units|batch/i;
+  /HTTP 4(?:13|29)|rate limit|(?:usage|RPS|request) limit|too many requests|limit exceeded|quota|capacity|compute units|batch/i;
 /** geth's code of a contract that reverts. */
 const REVERTED = 3;
 

@@ -38,7 +38,7 @@ export class EvmSource implements SpendingSource {
     this.#endpoints = endpoints;
   }
 
-  /** Whether new addresses and new balances of tokens cost much gas (EIP-8037), as most operators told with the last price. */
+  /** Whether new addresses and new balances of tokens cost much gas (EIP-8037), as most operators told once with a price. */
   get isNewStateDear(): boolean {
     return this.#isNewStateDear;
   }
@@ -59,7 +59,8 @@ export class EvmSource implements SpendingSource {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.gasPrice(limit);
     const isEnough = (told: readonly GasPrice[]) => areEnough(told.map(({ base }) => base));
     const told = await this.#endpoints.several(ask, isEnough, signal);
-    this.#isNewStateDear = 2 * told.filter((one) => one.isNewStateDear).length > told.length;
+    // no upgrade is taken back, and an operator may leave out the field that tells of it
+    this.#isNewStateDear ||= 2 * told.filter((one) => one.isNewStateDear).length > told.length;
     const bases = told.map(({ base }) => base);
     if (told.length === 2 && !areNear(bases)) {
       throw new Unavailable("Two operators' endpoints tell base fees that are far from each other", RETRY_SECONDS);
@@ -111,11 +112,15 @@ export class EvmSource implements SpendingSource {
 
   /**
    * The gas that a transaction needs now, as operators agree (`agreedOf`). Throws `Rejected('spend.refused')` if it
-   * would fail, also while one of two operators says so.
+   * would fail, also while one of two operators says so, and `Unavailable` if no endpoint can try it.
    */
   async gas(call: EvmCall, signal: AbortSignal): Promise<bigint> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => tried(endpoint, call, limit);
     const told = await this.#endpoints.several(ask, areDecided, signal);
+    const untold = told.find((one) => one.untold !== undefined);
+    if (untold && judged(told).length === 0) {
+      throw new Unavailable(`No endpoint can try this transfer: ${untold.untold}`, RETRY_SECONDS);
+    }
     const allowed = gasIn(told);
     const [refusal, ...others] = told.flatMap((one) => one.refusal ?? []);
     if (refusal === undefined || allowed.length > others.length + 1) return agreedOf(allowed);
@@ -191,7 +196,10 @@ export class EvmSource implements SpendingSource {
   }
 }
 
-type Trial = { gas: bigint; refusal?: undefined } | { gas?: undefined; refusal: string };
+/** `untold`: why the endpoint could not try it. A contract may bring that about, so that it is no fault of the endpoint. */
+type Trial = { gas?: bigint; refusal?: string; untold?: string };
+
+const judged = (told: readonly Trial[]): Trial[] => told.filter((one) => one.untold === undefined);
 
 /** An endpoint's statement about a transaction that it simulates. */
 async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal): Promise<Trial> {
@@ -201,14 +209,14 @@ async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal):
     const isNo = call.data !== '0x' && /^0x0{64}$/.test(returned);
     return isNo ? { refusal: 'it answers no' } : { gas };
   } catch (thrown) {
-    if (!(thrown instanceof RpcError) || !isRefusal(thrown)) throw thrown;
-    return { refusal: thrown.message };
+    if (!(thrown instanceof RpcError) || !isAboutTrial(thrown)) throw thrown;
+    const isUntold = !isRevert(thrown) && CANNOT_TELL.test(thrown.message);
+    return isUntold ? { untold: thrown.message } : { refusal: thrown.message };
   }
 }
 
-/** Whether an error is about the transaction that was tried. */
-const isRefusal = (error: RpcError): boolean =>
-  isRevert(error) || (WOULD_FAIL.has(error.code) && !isLimit(error) && !CANNOT_TELL.test(error.message));
+/** Whether an error is one of running the transaction that was tried. */
+const isAboutTrial = (error: RpcError): boolean => isRevert(error) || (WOULD_FAIL.has(error.code) && !isLimit(error));
 
 /** Whether honest endpoints that are a few blocks apart may tell these: the base fee rises by half within four blocks. */
 const areNear = (told: readonly bigint[]): boolean => told.reduce(maxOf, 0n) <= 2n * told.reduce(minOf);
@@ -219,7 +227,8 @@ const areEnough = (told: readonly bigint[]): boolean =>
 const gasIn = (told: readonly Trial[]): bigint[] => told.flatMap(({ gas }) => gas ?? []);
 
 /** Whether no further operator needs to be asked about a transaction that was simulated. */
-function areDecided(told: readonly Trial[]): boolean {
+function areDecided(all: readonly Trial[]): boolean {
+  const told = judged(all);
   const gas = gasIn(told);
   return (
     told.length >= OPERATORS_MAX || (gas.length === 0 ? told.length > 1 : gas.length === told.length && areEnough(gas))
