@@ -97,7 +97,9 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
       .filter(({ units, branch, index }) => hasSome(units[asset.symbol]) && (branch === 0 || index !== tank.index))
       .map((at): Find => {
         const units = at.units[asset.symbol] ?? 0n;
-        const own = gasOf(asset.symbol);
+        // the tank may be an address that the chain does not have yet
+        const isFirst = asset === feeAsset && !hasSome(funds.balance(tank).units[feeAsset.symbol]);
+        const own = isFirst ? fundingFee(spending, feeRate) : gasOf(asset.symbol);
         const short = asset === feeAsset ? 0n : own - (at.units[feeAsset.symbol] ?? 0n);
         const fund = short > 0n ? withReserve(short) : 0n;
         const cost = own + (fund > 0n ? fundingFee(spending, feeRate) : 0n);

@@ -277,6 +277,7 @@ describe('an endpoint that cannot try a transaction now', () => {
     [-32_000, 'invalid opcode: INVALID'],
     [-32_000, 'out of gas'],
     [-32_000, 'Reverted 0x'],
+    [-32_000, 'stack limit reached 1024 (1023)'],
     [-32_000, 'always failing transaction'],
   ])('is not meant by a refusal of the chain: %i %s', async (code, message) => {
     const source = sourceOf({ price: fair, nonce: 0n, gas: new RpcError(code, message) });
@@ -284,18 +285,45 @@ describe('an endpoint that cannot try a transaction now', () => {
   });
 });
 
+describe('an endpoint that a contract keeps from trying', () => {
+  const slow = new RpcError(-32_000, 'execution aborted (timeout = 5s)');
+  const told = (...gas: Gas[]) => sourceOf(...gas.map((one): Answers => ({ price: fair, nonce: 0n, gas: one })));
+
+  it('leaves the answer to the others, and is asked again at once', async () => {
+    expect((await planned(told(slow, 60_000n), 0n)).gasLimit).toBe(75_000n);
+    expect((await planned(told(60_000n, slow), 0n)).gasLimit).toBe(75_000n);
+    const refused = planned(told(slow, new RpcError(3, 'execution reverted')), 0n);
+    await expect(refused).rejects.toMatchObject({ code: 'spend.refused' });
+    let times = 0;
+    const source = sourceOf({ price: fair, nonce: 0n, gas: () => (times++ === 0 ? slow : 60_000n) });
+    await expect(planned(source, 0n)).rejects.toBeInstanceOf(Unavailable);
+    expect((await planned(source, 0n)).gasLimit).toBe(75_000n);
+  });
+});
+
 describe('coin for an address of ours', () => {
   const deposit = { branch: 0 as const, index: 3 };
   const funding = { payouts: [{ address: STRANGER, units: 5n, own: deposit }], from: { script: evmScript(TANK) } };
-  const at = (gas: bigint) => sourceOf({ price: fair, nonce: 0n, gas });
+  const dear = { ...fair, isNewStateDear: true };
+  const limitAt = async (gas: Gas, price: GasPrice = dear) => {
+    const { gasLimit, outputs } = await planned(sourceOf({ price, nonce: 0n, gas }), 0n, funding);
+    expect(outputs).toMatchObject([deposit]);
+    return gasLimit;
+  };
 
-  it('gets the gas that the chain asks for: one that has nothing yet costs more since Amsterdam', async () => {
-    expect(await planned(at(21_000n), 0n, funding)).toMatchObject({ gasLimit: 21_000n, outputs: [deposit] });
-    expect(await planned(at(204_600n), 0n, funding)).toMatchObject({ gasLimit: 255_750n, outputs: [deposit] });
+  it('gets the gas that the chain asks for since Amsterdam: one that has nothing yet costs more', async () => {
+    expect(await limitAt(21_000n)).toBe(21_000n);
+    expect(await limitAt(204_600n)).toBe(255_750n);
   });
 
-  it('is expected to cost more where most operators tell a block of that upgrade', async () => {
-    const dear = { ...fair, isNewStateDear: true };
+  it('gets no more than a new address costs, whatever an endpoint tells, and a plain transfer’s before that upgrade', async () => {
+    expect(await limitAt(700_000n)).toBe(255_750n);
+    expect(await limitAt(5_000_000n)).toBe(255_750n);
+    expect(await limitAt(new RpcError(3, 'execution reverted'))).toBe(255_750n);
+    expect(await limitAt(700_000n, fair)).toBe(21_000n);
+  });
+
+  it('is expected to cost more where most operators told a block of that upgrade', async () => {
     const feesOf = async (...prices: GasPrice[]) => {
       const source = sourceOf(...prices.map((one): Answers => ({ price: one })));
       const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, source);
@@ -306,6 +334,17 @@ describe('coin for an address of ours', () => {
     expect(await feesOf(dear)).toEqual([180_000n, 255_750n, true]);
     expect(await feesOf(dear, dear)).toEqual([180_000n, 255_750n, true]);
     expect(await feesOf(dear, fair)).toEqual([80_000n, 21_000n, true]);
+    const prices = [dear, fair];
+    const source = sourceOf({
+      get price() {
+        return prices.shift() ?? fair;
+      },
+    });
+    const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, source);
+    for (let times = 0; times < 2; times++) await spending.feeRate(3, signal());
+    expect(spending.fundingFee(1_000n)).toBe(255_750n);
+    const estimated = (asset: 'ETH' | 'USDT_ERC20') => spending.estimate({ asset, feeRate: 1_000n } as never).fee;
+    expect([estimated('ETH'), estimated('USDT_ERC20')]).toEqual([255_750n, 180_000n]);
   });
 });
 
@@ -549,12 +588,12 @@ describe('a plan', () => {
     expect(collected.outputs).toEqual([{ kind: 'change', ...OWN_TANK, units: COIN - 21_000n * 3n * GWEI }]);
   });
 
-  it('to an address of ours says which, and tries that like any other', async () => {
+  it('to an address of ours says which, and tries no plain one', async () => {
     asked.length = 0;
     const own = { branch: 0 as const, index: 6 };
     const gas = await planned(source(99_000n), 4n, { payouts: [{ address: STRANGER, units: 7n, own }] });
     expect(gas.outputs).toMatchObject([{ kind: 'change', ...own, address: STRANGER, units: 7n }]);
-    expect([gas.gasLimit, asked.length]).toEqual([123_750n, 1]);
+    expect([gas.gasLimit, asked.length]).toEqual([21_000n, 0]);
   });
 
   it('that replaces others raises their fees by 13 %, with at least the gas of those of its token', async () => {

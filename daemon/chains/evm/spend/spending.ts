@@ -77,6 +77,8 @@ type EvmNetwork = {
   suspect?: (script: Uint8Array) => void;
 };
 type Limit = () => AbortSignal;
+/** `units`: null for everything. `contract`: null for the coin. */
+type Wanted = { units: bigint | null; contract: string | null; to: Uint8Array };
 type Fees = Pick<EvmPlan, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
 export class EvmSpending extends OfSource implements Spending {
@@ -127,8 +129,9 @@ export class EvmSpending extends OfSource implements Spending {
   /** The fee of a usual transfer. Only the chain knows the gas that this one needs. */
   estimate({ asset, feeRate }: EstimateRequest): Estimate {
     const fee = this.usualFee(asset, feeRate);
-    // the recipient of a coin may be a contract
-    return { fee: asset === this.feeAsset ? (fee * GAS_HEADROOM_PERCENT) / 100n : fee, plan: null };
+    if (asset !== this.feeAsset) return { fee, plan: null };
+    // the recipient of a coin may be a contract, or an address that the chain does not have yet
+    return { fee: maxOf((fee * GAS_HEADROOM_PERCENT) / 100n, this.fundingFee(feeRate)), plan: null };
   }
 
   async plan(request: PaymentRequest, limit: Limit): Promise<EvmPlan> {
@@ -321,9 +324,12 @@ export class EvmSpending extends OfSource implements Spending {
     const least = (request.replaced ?? [])
       .flatMap((plan) => (isEvmPlan(plan) && plan.contract === contract ? [plan.gasLimit] : []))
       .reduce(maxOf, PLAIN_GAS);
-    // also between our own addresses: one that the chain does not have yet may cost more (EIP-8037)
-    const tries = contract === null ? 1 : SENDERS_TRIED_MAX;
-    const { holdings, gas } = await this.#tried(request, { units, contract, to }, limit, tries);
+    const isOwn = payout === undefined || payout.own !== undefined;
+    const wanted = { units, contract, to };
+    const { holdings, gas } =
+      contract === null && isOwn
+        ? { ...request, gas: await this.#gasForOwn(request, wanted, limit) }
+        : await this.#tried(request, wanted, limit, contract === null ? 1 : SENDERS_TRIED_MAX);
     const gasLimit = maxOf(gas, least);
     const paid = { units, fee: gasLimit * maxFeePerGas, feeAsset: this.feeAsset };
     const { sender, units: sent } = await chooseBacked(
@@ -345,7 +351,7 @@ export class EvmSpending extends OfSource implements Spending {
    */
   async #tried(
     request: PaymentRequest,
-    wanted: { units: bigint | null; contract: string | null; to: Uint8Array },
+    wanted: Wanted,
     limit: Limit,
     tries: number,
   ): Promise<{ holdings: Holdings; gas: bigint }> {
@@ -361,6 +367,18 @@ export class EvmSpending extends OfSource implements Spending {
       return this.#tried(rest, wanted, limit, tries - 1).catch((error: unknown) => {
         throw error instanceof Rejected ? refusal : error;
       });
+    }
+  }
+
+  /** The limit of gas for coin to an address of ours, which runs no contract: no more than a new address costs, whatever endpoints tell. */
+  async #gasForOwn(request: PaymentRequest, { units, ...wanted }: Wanted, limit: Limit): Promise<bigint> {
+    if (!this.#source.isNewStateDear) return PLAIN_GAS;
+    const first = chooseSender(request, { units, fee: 0n, feeAsset: this.feeAsset });
+    try {
+      return minOf(await this.#gasFor({ first, ...wanted }, limit), NEW_ADDRESS_GAS);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return NEW_ADDRESS_GAS;
     }
   }
 
