@@ -152,8 +152,9 @@ function mayBeEarlier(reader: Reader, chain: ChainRuntime, spent: Spent): boolea
 function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
   if (reader.get(versionByTxid, { txid: spent.txid, chain_key: chain.key })) return false;
   const row = rowOf(reader, chain, spent);
-  // no service with this wallet spends a locked coin: the operator did it elsewhere, as he was told to
-  if (!row || ('locked' in row && row.locked)) return false;
+  if (!row) return false;
+  // the operator spent a locked coin elsewhere, as he was told to; with key images it is a twin, of which a copy may count the other one
+  if (!chain.adapter.keyImages && 'locked' in row && row.locked) return false;
   return isOfOurTime(reader, row.account_id, spent.block?.height ?? null);
 }
 

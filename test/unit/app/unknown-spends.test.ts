@@ -53,6 +53,12 @@ describe('a spend of an output that this service never spends', () => {
     expect(quarantineOf(bench.app.store)).toBeNull();
   });
 
+  it('begins it where coins are spent by key images, of which two outputs may have the same', async () => {
+    Object.assign(bench.chain.adapter, { keyImages: true });
+    await bench.tell({ blocks: 1, spends: () => [spent(token())] });
+    expect(quarantineOf(bench.app.store)).not.toBeNull();
+  });
+
   it('begins it where another coin is spent with it', async () => {
     await bench.tell({ blocks: 1, spends: () => [spent(token()), spent(outpoint())] });
     expect(quarantineOf(bench.app.store)).not.toBeNull();
