@@ -315,7 +315,9 @@ async function open(session: Session, options: Opening, file: string | null): Pr
   const { openByVault, openByWords } = await import('../wallet/backup-key.ts');
   if (options.passphraseFile !== undefined) {
     const passphrase = await secretFile(options.passphraseFile, '--passphrase-file');
-    return session.asDataUser(() => openByVault(join(session.dataDir, VAULT_FOLDER), passphrase));
+    const { missingHere } = await import('./wallet-elsewhere.ts');
+    const opened = session.asDataUser(() => openByVault(join(session.dataDir, VAULT_FOLDER), passphrase));
+    return opened.catch((error: unknown) => missingHere(session, error));
   }
   const bip39 = await bip39In(options.bip39PassphraseFile);
   const { backupHeader } = await import('../app/backup/restore.ts');

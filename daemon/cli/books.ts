@@ -9,7 +9,7 @@ import { BOOK_COLUMNS, type BookRow } from '../operator/book-columns.ts';
 import { memorySaver } from '../workers/heap.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage, written } from './io.ts';
-import { day } from './parse.ts';
+import { day, symbol } from './parse.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 
@@ -21,7 +21,7 @@ const DAY_CHARS = 'YYYY-MM-DD'.length;
 export function bookCommands(root: Command, io: Io): void {
   root
     .command('ledger')
-    .argument('[chain]', 'such as mainnet:BTC (default: all that are connected)')
+    .argument('[chain]', 'such as mainnet:BTC (default: all that are connected)', chainKey)
     .description("prove that receipts, payments, fees and holdings add up, and agree with the source's own record")
     .option('--adopt', "take the chain's balances over where the books differ and two operators agree; names a chain")
     .action(action(io, prove));
@@ -34,6 +34,9 @@ export function bookCommands(root: Command, io: Io): void {
     .option('--file <file>', 'the file to write; must not exist yet (default: printed)')
     .action(action(io, exportRows));
 }
+
+/** The name of a chain on its network; the chain may be typed in small letters. */
+const chainKey = (text: string): string => text.replace(/[^:]*$/, symbol);
 
 async function prove(session: Session, { adopt = false }: { adopt?: boolean }, chain?: string): Promise<void> {
   if (adopt && chain === undefined) throw usage('--adopt needs a chain, such as mainnet:ETH');

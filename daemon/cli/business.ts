@@ -158,7 +158,7 @@ async function addBusiness(session: Session, options: AddOptions) {
   if (network === 'sandbox') {
     refuseWalletOptions(options);
     const added = await session.call('business.add', wanted);
-    session.print(added, () => addedText(added, null));
+    session.print(added, () => addedText(session, added, null));
     return;
   }
   // checks that a daemon runs before a wallet is made for it
@@ -190,7 +190,9 @@ async function addBusiness(session: Session, options: AddOptions) {
     ? await openWithMonero(session.call, { ...wanted, ...past }, derive, wallet.monero(moneroWords))
     : await openBusiness(session.call, { ...wanted, ...past }, derive);
   const { words, fingerprint } = wallet;
-  session.print({ ...added, wallet: { fingerprint, words: words ?? undefined } }, () => addedText(added, words));
+  session.print({ ...added, wallet: { fingerprint, words: words ?? undefined } }, () =>
+    addedText(session, added, words),
+  );
   if (words) await wordsWereSeen(session);
 }
 
@@ -221,7 +223,7 @@ async function addWithoutWallet(
       return { accounts: watched, used: false };
     },
   );
-  session.print(added, () => addedText(added, null));
+  session.print(added, () => addedText(session, added, null));
 }
 
 /** A computer at home keeps the public keys: it compares the addresses with them that the server gives to payers. */
@@ -267,7 +269,7 @@ function refuseWalletOptions(options: AddOptions): void {
   }
 }
 
-function addedText({ business, key, client }: NewBusiness, words: readonly string[] | null): string {
+function addedText(session: Session, { business, key, client }: NewBusiness, words: readonly string[] | null): string {
   const parts = [businessText(business), newKeyText(key)];
   if (client) parts.push(clientText(client));
   if (words) parts.push(`The words of the wallet: ${words.join(' ')}\n`);
@@ -275,13 +277,13 @@ function addedText({ business, key, client }: NewBusiness, words: readonly strin
   if (business.cryptos.length === 0 && possible.length > 0) {
     parts.push(
       `It takes nothing yet, because only public endpoints connect it, which see its addresses. Say what it takes:\n` +
-        `\`countinghouse business change ${business.id} --enable ${possible.join(',')}\`.\n`,
+        `\`${session.commandText(`business change ${business.id} --enable ${possible.join(',')}`)}\`.\n`,
     );
   } else if (business.cryptos.length === 0) {
     const table = `[networks.${business.network}.BTC]`;
     parts.push(
       `No chain of ${business.network} is connected. Name a node under ${table} or its like in the configuration,\n` +
-        'restart, and say what to take with `countinghouse business change --enable`.\n',
+        `restart, and say what to take with \`${session.commandText(`business change ${business.id} --enable`)}\`.\n`,
     );
   }
   return parts.join('\n');

@@ -4,7 +4,7 @@ import type { Result } from '../contract/operator.ts';
 import { action, itemCommand } from './commands.ts';
 import { type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
-import { wholeNumber } from './parse.ts';
+import { symbol, wholeNumber } from './parse.ts';
 import { textOf } from './said.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
@@ -19,7 +19,7 @@ export function refundLinkCommands(root: Command, io: Io): void {
     .argument('[invoice]', 'the id or UUID of a paid invoice')
     .option('--deposit <number>', 'in place of an invoice: a deposit of the inbox', wholeNumber)
     .option('--amount <amount>', 'in whole coins (default: all that is left)')
-    .option('--crypto <symbol>', 'which coin, if the payer sent several')
+    .option('--crypto <symbol>', 'which coin, if the payer sent several', symbol)
     .option('--days <count>', 'how long it works (default: 7, at most 90)', wholeNumber)
     .description('make a refund link; the withdrawal that follows waits for your approval')
     .action(action(io, make));

@@ -34,8 +34,9 @@ export async function onlyBusiness(session: Session): Promise<string> {
   const { businesses } = await session.call('business.list', {});
   const real = businesses.filter(({ network }) => network !== 'sandbox');
   const [one, ...others] = real;
-  if (!one) throw usage(`there is only the sandbox: give --business ${shellWord(businesses[0]?.name ?? 'NAME')}`);
-  if (others.length > 0) throw usage(`name the business with --business: ${real.map(({ name }) => name).join(', ')}`);
+  const named = (all: typeof businesses): string => all.map(({ name }) => shellWord(name)).join(', ');
+  if (!one) throw usage(`there is no business but the sandbox: name it with --business: ${named(businesses)}`);
+  if (others.length > 0) throw usage(`name the business with --business: ${named(real)}`);
   return `${one.id}`;
 }
 

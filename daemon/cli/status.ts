@@ -16,12 +16,12 @@ export function statusCommand(root: Command, io: Io): void {
 
 async function printStatus(session: Session): Promise<void> {
   const status = await session.call('status', {});
-  session.print(status, () => statusText(status));
+  session.print(status, () => statusText(session, status));
 }
 
 type Status = Result<'status'>;
 
-function statusText(status: Status): string {
+function statusText(session: Session, status: Status): string {
   return [
     ...status.warnings.map((warning) => `Warning: ${textOf(warning)}\n`),
     pairs([
@@ -30,7 +30,10 @@ function statusText(status: Status): string {
       ['Data', status.data_dir],
       ['Up for', span(status.uptime_seconds)],
       ['Disk', diskText(status.storage)],
-      ['Open alerts', status.open_alerts === 0 ? 'none' : `${status.open_alerts}: see \`countinghouse alert list\``],
+      [
+        'Open alerts',
+        status.open_alerts === 0 ? 'none' : `${status.open_alerts}: see \`${session.commandText('alert list')}\``,
+      ],
     ]),
     table(
       ['>NO', 'BUSINESS', 'NETWORK', 'TAKES'],

@@ -8,7 +8,8 @@ export async function needWalletHere(session: Session): Promise<void> {
   const [machine] = (await session.call('signer.machines', {})).machines;
   if (!machine) return;
   throw new Failure(
-    `the computer ${machine.name} signs for this server, and has its words: run this command there, with --server NAME`,
+    `the computer ${machine.name} signs for this server and keeps its words: run this command there, with --server NAME. ` +
+      `If that computer is lost: \`countinghouse signer remove ${machine.name}\` first`,
     EXIT.failed,
     'signer.machine',
   );

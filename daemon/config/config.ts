@@ -324,7 +324,12 @@ function assemble(tree: Branch, prefix: string, values: ReadonlyMap<string, unkn
 function readFile(input: ConfigInput, reader: Reader): void {
   const path = input.file ?? join(input.dataDir, CONFIG_FILE);
   if (input.file === undefined && !statSync(path, { throwIfNoEntry: false })) return;
-  const text = reader.readText('--config', path, FILE_BYTES_MAX, 'the configuration file');
+  const text = reader.readText(
+    input.file === undefined ? CONFIG_FILE : '--config',
+    path,
+    FILE_BYTES_MAX,
+    'the configuration file',
+  );
   if (text === null) return;
   try {
     reader.table(parse(text), ROOT, '', path);

@@ -92,7 +92,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
 
   it('makes no words on the server, and says where they are', async () => {
     const here = (...argv: string[]) => cli(service.dataDir, ['--yes', ...argv, ...passphrase()]);
-    const there = 'the computer Laptop signs for this server, and has its words: run this command there';
+    const there = 'the computer Laptop signs for this server and keeps its words: run this command there';
     const add = ['business', 'add', '--name', 'Stall', '--network', 'regtest', '--i-have-the-words'];
     expect(await here(...add)).toMatchObject({ code: 1, err: expect.stringContaining(there) });
     const words = ['restore', 'words', '--network', 'regtest', '--birthday', '2026-01-31'];

@@ -70,7 +70,10 @@ it('is named by commands that need one where only the sandbox is there', async (
     ['closing', 'list'],
   ]) {
     const { code, err } = await cli(service.dataDir, command);
-    expect({ code, err }).toEqual({ code: 2, err: 'error: there is only the sandbox: give --business Sandbox\n' });
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'error: there is no business but the sandbox: name it with --business: Sandbox\n',
+    });
   }
 });
 

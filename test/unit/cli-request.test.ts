@@ -54,6 +54,16 @@ describe('a withdrawal that is asked for by a command', () => {
     expect(calls[0]).toMatchObject({ crypto: 'LTC', address: 'ltc1' });
   });
 
+  it.each([
+    [['refund-link', 'make', 'abc', '--crypto', 'ltc'], { crypto: 'LTC' }],
+    [['ledger', 'mainnet:ltc'], { chain: 'mainnet:LTC' }],
+    [['ledger', 'bsc'], { chain: 'BSC' }],
+  ])('is no exception: %j', async (argv, params) => {
+    answer = () => ({ chains: [], refund_link: {} });
+    await cli('/nowhere', argv);
+    expect(calls[0]).toMatchObject(params);
+  });
+
   it('is named when the answer is lost, and asked for under the same id when the command is repeated with it', async () => {
     answer = () => {
       throw new Error('the daemon did not answer: ECONNRESET');

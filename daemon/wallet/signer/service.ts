@@ -13,6 +13,7 @@ import type { Duplex } from 'node:stream';
 import { Rejected } from '../../domain/errors.ts';
 import { say } from '../../kit/async.ts';
 import { removeLeftSocket } from '../../kit/left-socket.ts';
+import { portFault } from '../../kit/port-fault.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
 import { OPERATOR_SOCKET } from './files.ts';
@@ -89,7 +90,7 @@ async function listen(path: string, mode: number, signer: SignerClient, by: By):
   await removeLeftSocket(path);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', (error: NodeJS.ErrnoException) =>
-    reject(new Rejected('signer.service', `The socket ${path} cannot be used (${error.code})`)),
+    reject(new Rejected('signer.service', `The socket ${path} cannot be used: ${portFault(error)}`)),
   );
   server.listen({ path }, resolve);
   await promise;
