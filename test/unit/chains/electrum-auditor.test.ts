@@ -27,6 +27,7 @@ type Told = {
 async function compared(
   { first: one, second: two, status, between }: Told,
   script = SCRIPT,
+  isStored = false,
 ): Promise<{ said: string[]; isDirty: boolean }> {
   const said: string[] = [];
   const dirty = new Set<Script>();
@@ -48,7 +49,7 @@ async function compared(
     set: { primary: first, others: () => [second] },
     scripts: { size: 1, all: () => [], dirty },
     headerSync: { behind: () => 0 },
-    reader: { shows: async () => 'shown' },
+    reader: { shows: async () => 'shown', hasHistory: () => isStored },
     listener: { wake: () => {} },
   };
   const auditor = new Auditor(parts as unknown as Parts);
@@ -69,6 +70,21 @@ it('is not, where the newest block is replaced between the two answers', async (
 
 it('is where nothing happens between them', async () => {
   expect(await accused(() => {})).toEqual([`first: it keeps back that transaction ${ENTRY.txid} is in block 18`]);
+});
+
+// Fulcrum tells an empty history in place of one that is longer than its limit
+it.each([
+  ['first', [], [ENTRY]],
+  ['second', [ENTRY], []],
+])('is not, where the %s one tells an empty history of what a block is known to pay', async (_, first, second) => {
+  const told = { first, second, status: null, between: () => {} };
+  expect(await compared(told, SCRIPT, true)).toEqual({ said: [], isDirty: false });
+});
+
+it('is, where it announces a history and tells an empty one', async () => {
+  const told = { first: [], second: [ENTRY], status: 'old', between: () => {} };
+  const said = [`first: it keeps back that transaction ${ENTRY.txid} is in block 18`];
+  expect(await compared(told, SCRIPT, true)).toEqual({ said, isDirty: false });
 });
 
 it('has a script read whose history a server tells when it is asked, and does not announce', async () => {

@@ -14,7 +14,7 @@ import type { HistoryEntry } from '../servers/answers.ts';
 import { isOfServer, isPassing, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
-import type { HistoryReader } from './reader.ts';
+import { type HistoryReader, WITHHELD } from './reader.ts';
 import type { Script, Scripts } from './scripts.ts';
 import { statusOf } from './status.ts';
 
@@ -145,6 +145,10 @@ export class Auditor {
     const [one, two] = await Promise.all([primary.history(script.hash), other.history(script.hash)]);
     // one may have answered before the newest block, and the other after it
     if (!tip || primary.tip?.hash !== tip.hash || other.tip?.hash !== tip.hash) return;
+    if (this.#reader.hasHistory(script, tip)) {
+      if (one.length === 0) await this.#needAnnounced(primary, script);
+      if (two.length === 0) await this.#needAnnounced(other, script);
+    }
     const strays = [
       await this.#judge(script, tip.height, { told: two, by: other, silent: primary, lacking: one }),
       await this.#judge(script, tip.height, { told: one, by: primary, silent: other, lacking: two }),
@@ -162,6 +166,11 @@ export class Auditor {
     if (status === script.status && status === (await statusOf(one))) return;
     this.#scripts.dirty.add(script);
     this.#listener.wake();
+  }
+
+  /** Throws `ServerRefusal` where a server announces no history either: it refuses it, and another one is asked (`reader.ts`). */
+  async #needAnnounced(server: Server, { hash }: Script): Promise<void> {
+    if ((await server.subscribe(hash)) === null) throw new ServerRefusal(0, WITHHELD);
   }
 
   /** Drops the silent server if the other one proves what it lacks. Returns what does not belong there, if anything. */

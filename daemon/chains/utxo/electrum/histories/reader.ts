@@ -37,7 +37,7 @@ const ASKED_TIMES_MAX = 3;
 const TAKE_MS = 2_000;
 
 /** Fulcrum tells no history in place of one that is longer than its limit. */
-const WITHHELD = 'it tells no history of an address that a block pays, perhaps because that is too long';
+export const WITHHELD = 'it tells no history of an address that a block pays, perhaps because that is too long';
 
 /** `open`: a part of the history could not be verified now; it must be read again. `later`: a part is left, and for no fault of the server. */
 export type Outcome = 'whole' | 'open' | 'later';
@@ -97,7 +97,8 @@ export class HistoryReader {
     const told = server.statuses.get(script.hash);
     if (told === undefined) return 'open';
     const stored = this.#storedHeights(script.id);
-    if (told === null) await this.#needNone(server, script, stored, tip);
+    if (told === null && hasAny(stored, tip) && (await server.history(script.hash)).length === 0)
+      throw new ServerRefusal(0, WITHHELD);
     if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
       this.#accept(script, [], Math.max(...stored.values()));
       this.#scripts.settle(script, server, told, touches);
@@ -148,12 +149,6 @@ export class HistoryReader {
     const outcome = isFull ? 'later' : this.#judge(server, script, failed);
     if (isFull || isLate) return 'later';
     return isRead ? outcome : 'open';
-  }
-
-  /** Throws `ServerRefusal` where a server tells no history although a block up to its tip has a transaction of it. */
-  async #needNone(server: Server, { hash }: Script, stored: ReadonlyMap<string, number>, tip: Tip): Promise<void> {
-    if (![...stored.values()].some((height) => height <= tip.height)) return;
-    if ((await server.history(hash)).length === 0) throw new ServerRefusal(0, WITHHELD);
   }
 
   /** Whether a transaction is known where an entry says, so that it takes no question. */
@@ -216,6 +211,11 @@ export class HistoryReader {
   leavesOut({ id }: ListedScript, history: readonly HistoryEntry[]): boolean {
     const named = namesOf(history);
     return [...this.#storedHeights(id)].some(([txid, height]) => named.get(txid) !== height);
+  }
+
+  /** Whether a script cannot have an empty history at a tip: the store has a transaction of it in a block up to there. */
+  hasHistory({ id }: { id: number }, tip: Tip): boolean {
+    return hasAny(this.#storedHeights(id), tip);
   }
 
   /**
@@ -461,3 +461,7 @@ export class HistoryReader {
 const claimedHeight = ({ height }: HistoryEntry, tip: Tip): number => (height > 0 && height <= tip.height ? height : 0);
 
 const namesOf = (history: readonly HistoryEntry[]): Named => new Map(history.map(({ txid, height }) => [txid, height]));
+
+/** Whether some transaction is in a block up to a tip. */
+const hasAny = (stored: ReadonlyMap<string, number>, tip: Tip): boolean =>
+  [...stored.values()].some((height) => height <= tip.height);
