@@ -1,7 +1,7 @@
 /** What is told of a history, whatever else a server has told before and in whatever order it answers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ScriptList } from '../../../daemon/chains/adapter.ts';
+import type { ScriptList, StoredCoin } from '../../../daemon/chains/adapter.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
 import type { HeaderSync } from '../../../daemon/chains/utxo/electrum/headers/sync.ts';
 import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
@@ -50,7 +50,10 @@ const headers = {
 
 let unstored: UnstoredTransactions;
 let blockHash: string;
+/** The statuses with which histories were read; undefined: one is to be read again. */
+let settled: unknown[];
 beforeEach(() => {
+  settled = [];
   blockHash = 'a block';
   targets = [script];
   unstored = new UnstoredTransactions('BTC', list);
@@ -85,7 +88,7 @@ async function told(
     headers,
     headerSync: {} as HeaderSync,
     unstored,
-    scripts: { settle: () => {} } as unknown as Scripts,
+    scripts: { settle: (_: Script, __: Server, status: unknown) => settled.push(status) } as unknown as Scripts,
     listener: { wake: () => {}, log: () => {}, bug: () => {}, alert: () => {}, leftOut: () => {} },
   });
   const watched = { id, hash: `hash ${id}`, txids, news: 0, touches: 0 } as unknown as Script;
@@ -123,6 +126,25 @@ it('a payment that left its block needs the word of a second server again', asyn
   expect(await blocks(0)).toEqual([undefined]);
   blockHash = 'another block';
   expect(await blocks(HEIGHT)).toEqual([undefined]);
+});
+
+describe('a history that differs from its announcement, where the store has a block of it', () => {
+  const stored = { txid: 'ee'.repeat(32), height: 5 };
+  const announced = (status: string | null) => ({ statuses: new Map([[`hash ${TARGET}`, status]]) });
+  beforeEach(() => {
+    const coin = { txid: stored.txid, blockHeight: stored.height, blockHash, spentTxid: null };
+    vi.spyOn(list, 'coinsOf').mockReturnValue([coin as StoredCoin]);
+  });
+
+  it('is read though none is announced, and read again', async () => {
+    const { credits } = await told([stored, { txid: parent.txid, height: 0 }], announced(null), TARGET, 2);
+    expect(credits).toMatchObject([{ id: `${parent.txid}:0` }]);
+    expect(settled).toEqual([undefined, undefined]);
+  });
+
+  it.each(['status', null])('is refused where it is empty (announced: %s)', async (status) => {
+    await expect(told([], announced(status))).rejects.toBeInstanceOf(ServerRefusal);
+  });
 });
 
 /** Unconfirmed payments to our script, by their ids. */

@@ -97,14 +97,15 @@ export class HistoryReader {
     const told = server.statuses.get(script.hash);
     if (told === undefined) return 'open';
     const stored = this.#storedHeights(script.id);
-    if (told === null && hasAny(stored, tip) && (await server.history(script.hash)).length === 0)
-      throw new ServerRefusal(0, WITHHELD);
     if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
       this.#accept(script, [], Math.max(...stored.values()));
       this.#scripts.settle(script, server, told, touches);
       return 'whole';
     }
-    const { entries, status } = told === null ? { entries: [], status: null } : await this.#ask(server, script);
+    const isPaid = hasAny(stored, tip);
+    const isNone = told === null && !isPaid;
+    const { entries, status } = isNone ? { entries: [], status: null } : await this.#ask(server, script);
+    if (isPaid && entries.length === 0) throw new ServerRefusal(0, WITHHELD);
     const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
     const until = performance.now() + TAKE_MS;
     const failed: Failed[] = [];
@@ -189,10 +190,11 @@ export class HistoryReader {
    * Handles a listed history that differs from the announced status without new announcements. Before protocol 1.6 a
    * server may list unconfirmed transactions in another order than it hashes them; or the announcement is about to
    * come, or was forgotten. The announced status is accepted if the order explains it, or once the time for an
-   * announcement is over.
+   * announcement is over. The announcement of no history is never accepted: it is asked for again.
    */
   #contradicted(server: Server, script: Script, entries: readonly HistoryEntry[]): string | null | undefined {
     const told = server.statuses.get(script.hash);
+    if (told === null) return undefined;
     if (entries.filter(({ height }) => height <= 0).length > 1 && !server.isOrdered) return told;
     const now = performance.now();
     script.contradictedSinceMs ||= now;
