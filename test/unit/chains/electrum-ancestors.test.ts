@@ -15,13 +15,15 @@ function spending(parent: string, vout: number, outputs: readonly Output[]): { t
     amount.writeBigUInt64LE(units);
     return `${amount.toString('hex')}01${script}`;
   });
-  const outpoint = `${Buffer.from(parent, 'hex').reverse().toString('hex')}0${vout}000000`;
+  const index = Buffer.alloc(4);
+  index.writeUInt32LE(vout);
+  const outpoint = `${Buffer.from(parent, 'hex').reverse().toString('hex')}${index.toString('hex')}`;
   const count = `0${outputs.length}`;
   const raw = Buffer.from(`0100000001${outpoint}00ffffffff${count}${paid.join('')}00000000`, 'hex');
   return { txid: parseTransaction(raw, 'BTC').txid(), raw };
 }
 
-const [EXCHANGE, CUSTOMER, NOBODY, OURS] = ['51', '52', '6a', '53'];
+const [EXCHANGE, CUSTOMER, NOBODY, OURS, DEPOSITOR] = ['51', '52', '6a', '53', '54'];
 const before = spending('aa'.repeat(32), 0, [[100_000n, EXCHANGE!]]);
 const payout = spending(before.txid, 0, [
   [70_000n, EXCHANGE!],
@@ -36,23 +38,45 @@ const noted = spending(payout.txid, 0, [
   [60_000n, OURS!],
 ]);
 
+/** A payment to an exchange, which it moves to its own script alone, and what it pays from there. */
+const given = spending('bb'.repeat(32), 0, [[90_000n, DEPOSITOR!]]);
+const moved = spending(given.txid, 0, [[85_000n, EXCHANGE!]]);
+const paidOn = spending(moved.txid, 0, [[80_000n, OURS!]]);
+
+/** What a miner pays from a block's reward, which is paid to a script of a long history. */
+const reward = spending('00'.repeat(32), 0xffff_ffff, [[50_000n, EXCHANGE!]]);
+const mined = spending(reward.txid, 0, [[49_000n, OURS!]]);
+
+const all = [before, payout, deposit, noted, given, moved, paidOn, reward, mined];
+
 /**
- * `height`: of the exchange's payout; 0: it waits for a block. `tells`: whether the customer's history is given. `exchange`: the history of
+ * `height`: of the exchange's payout, and of what it moved; 0: it waits for a block. `tells`: whether the customer's history is given. `exchange`: the history of
  * the exchange's script; null: it is refused.
  */
 function serverOf(height: number, tells = true, exchange: readonly unknown[] | null = null): Server {
-  const known = new Map([before, payout, deposit, noted].map(({ txid, raw }) => [txid, raw]));
+  const known = new Map(all.map(({ txid, raw }) => [txid, raw]));
   const histories = new Map(
     [
       [EXCHANGE, exchange],
       [CUSTOMER, tells ? [{ txid: payout.txid, height }] : null],
       [NOBODY, []],
-      [OURS, [deposit, noted].map(({ txid }) => ({ txid, height: 0 }))],
+      [OURS, [deposit, noted, paidOn, mined].map(({ txid }) => ({ txid, height: 0 }))],
+      [
+        DEPOSITOR,
+        [
+          { txid: given.txid, height: 5 },
+          { txid: moved.txid, height },
+        ],
+      ],
     ].map(([script, history]) => [scriptHashOf(Buffer.from(`${script}`, 'hex')), history]),
   );
   return {
     operator: 'a',
-    transaction: async (txid: string) => known.get(txid),
+    transaction: async (txid: string) => {
+      const raw = known.get(txid);
+      if (!raw) throw new ServerRefusal(2, 'no such transaction');
+      return raw;
+    },
     history: async (hash: string) => {
       const history = histories.get(hash);
       if (!history) throw new ServerRefusal(1, 'history too large');
@@ -78,6 +102,20 @@ it('the same where the longest history is told as an empty one', async () => {
   expect(await sumOf(serverOf(10, true, []), deposit.txid, 'BTC')).toEqual({ fee: 10_000n, vsize: deposit.raw.length });
   expect(await sumOf(serverOf(0, true, []), deposit.txid, 'BTC')).toBeNull();
   expect(await sumOf(serverOf(10, false, []), deposit.txid, 'BTC')).toBeNull();
+});
+
+it.each([
+  ['refused', null],
+  ['told as an empty one', []],
+])('what the history of a spent script says, where that of each paid one is %s', async (_, exchange) => {
+  const alone = { fee: 5_000n, vsize: paidOn.raw.length };
+  expect(await sumOf(serverOf(10, true, exchange), paidOn.txid, 'BTC')).toEqual(alone);
+  const both = { fee: 10_000n, vsize: paidOn.raw.length + moved.raw.length };
+  expect(await sumOf(serverOf(0, true, exchange), paidOn.txid, 'BTC')).toEqual(both);
+});
+
+it('the transaction alone where it spends the reward of a block', async () => {
+  expect(await sumOf(serverOf(10), mined.txid, 'BTC')).toEqual({ fee: 1_000n, vsize: mined.raw.length });
 });
 
 it('the same of a deposit whose first output is a note', async () => {

@@ -14,8 +14,9 @@ import type { Server } from './servers/server.ts';
 
 /** Unconfirmed transactions that are added up: the most that hang together in a mempool (Bitcoin Core from 31 on; before, 25 in a chain). */
 const ANCESTORS_MAX = 64;
-/** Further scripts of one transaction whose histories are asked for. */
+/** Further scripts that one transaction pays, and scripts that it spends from, whose histories are asked for. */
 const OTHERS_ASKED_MAX = 5;
+const SPENT_ASKED_MAX = 5;
 /** Transactions that are read for one sum. */
 const READ_MAX = 500;
 /** Such an output cannot be spent, and no server has a history of it. */
@@ -49,7 +50,7 @@ export function agreedSum(
   return first.answer;
 }
 
-/** Adds up the transactions themselves. The histories of the scripts that they pay show which ancestors are unconfirmed. */
+/** Adds up the transactions themselves. The histories of the scripts that they pay or spend from show which ancestors are unconfirmed. */
 async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<Answer> {
   const known = new Map<string, MempoolEntry>();
   const read = async (id: string): Promise<MempoolEntry> => {
@@ -57,8 +58,10 @@ async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<An
     known.set(id, one);
     return one;
   };
+  // what is read to judge another one does not count
+  const peek = async (id: string) => (known.get(id) ?? (await fetch(server, id, chain))).transaction;
   const root = await answerOf(read(txid));
-  if (!root || !(await isUnconfirmed(server, txid, root.transaction, 0))) return 'confirmed';
+  if (!root || !(await isUnconfirmed(server, txid, root.transaction, 0, peek))) return 'confirmed';
   const total = { fee: 0n, vsize: 0 };
   const waiting = [txid];
   const counted = new Set(waiting);
@@ -72,7 +75,7 @@ async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<An
       const output = parent.outputs[input.vout];
       if (!output) throw server.caught(`transaction ${id} spends what is not there`);
       total.fee += output.units;
-      if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, parent, input.vout))) continue;
+      if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, parent, input.vout, peek))) continue;
       counted.add(input.txid);
       if (counted.size > ANCESTORS_MAX) return 'too many';
       waiting.push(input.txid);
@@ -91,18 +94,32 @@ async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Me
 }
 
 /**
- * By the history of an output's script that names the transaction; where that one does not, by those of others that it pays. The history of
- * an exchange is longer than a server tells, in place of which Fulcrum tells an empty one, and a note has none.
+ * By the history of an output's script that names the transaction; where that one does not, by those of others that it pays, and then of
+ * those that it spends from. The history of an exchange is longer than a server tells, in place of which Fulcrum tells an empty one, and a
+ * note has none. A block's reward is in that block, or nowhere.
  */
-async function isUnconfirmed(server: Server, txid: string, paid: ParsedTransaction, vout: number): Promise<boolean> {
+async function isUnconfirmed(
+  server: Server,
+  txid: string,
+  paid: ParsedTransaction,
+  vout: number,
+  read: (txid: string) => Promise<ParsedTransaction>,
+): Promise<boolean> {
   const output = paid.outputs[vout];
-  if (!output) return false;
+  if (!output || paid.coinbase) return false;
+  const entryIn = async (script: Uint8Array): Promise<HistoryEntry | undefined> =>
+    (await historyOf(server, script))?.find((one) => one.txid === txid);
   const others = paid.outputs.filter((other) => other !== output && other.script[0] !== OP_RETURN);
   for (const { script } of [output, ...others.slice(0, OTHERS_ASKED_MAX)]) {
-    const entry = (await historyOf(server, script))?.find((one) => one.txid === txid);
+    const entry = await entryIn(script);
     if (entry) return entry.height <= 0;
   }
-  throw new TooLong(`no history of what transaction ${txid} pays is told that names it`);
+  for (const input of paid.inputs.slice(0, SPENT_ASKED_MAX)) {
+    const coin = (await read(input.txid)).outputs[input.vout];
+    const entry = coin && (await entryIn(coin.script));
+    if (entry) return entry.height <= 0;
+  }
+  throw new TooLong(`no history of what transaction ${txid} pays or spends is told that names it`);
 }
 
 /** Null where it is too long. */
