@@ -41,6 +41,8 @@ function answer(network: Network, method: string, params: Params): unknown {
       return chainInfo(network);
     case 'getmempoolinfo':
       return mempoolInfo(network);
+    case 'getnetworkinfo':
+      return { version: 290_000, localrelay: true };
     case 'getblock':
     case 'getblockheader':
       return block(network, method, String(first));
