@@ -43,7 +43,9 @@ describe('the first keys', () => {
 
   it('are none where the address to listen on is not of this machine, and the start names the key', async () => {
     await writeFile(join(dataDir, 'countinghouse.toml'), `host = "192.0.2.1"\n${QUIET_CONFIG}`);
-    await expect(start()).rejects.toThrow(/^Port \d+ of 192\.0\.2\.1 cannot be used \(EADDRNOTAVAIL\): set host to an/);
+    await expect(start()).rejects.toThrow(
+      /^Port \d+ of 192\.0\.2\.1 cannot be used: the address is none of this machine \(EADDRNOTAVAIL\)\. Set host to an/,
+    );
   });
 
   it('are shown anew while nobody said that they were, and the former key is none', async () => {

@@ -145,7 +145,9 @@ if (process.getuid?.() === 0) {
           console.log(error.message);
         }`;
       const told = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-      expect(told).toContain(`--config: ${join(folder, 'countinghouse.toml')} cannot be read: EACCES: \`chown 54321 `);
+      expect(told).toContain(
+        `countinghouse.toml: ${join(folder, 'countinghouse.toml')} cannot be read: EACCES: \`chown 54321 `,
+      );
     });
 
     it('restore what its user can read and start with, from a file that this user may read', () => {
