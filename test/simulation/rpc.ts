@@ -42,7 +42,7 @@ function answer(network: Network, method: string, params: Params): unknown {
     case 'getmempoolinfo':
       return mempoolInfo(network);
     case 'getnetworkinfo':
-      return { version: 290_000, localrelay: true };
+      return { version: 290_000, localrelay: true, relayfee: 0.00001 };
     case 'getblock':
     case 'getblockheader':
       return block(network, method, String(first));
