@@ -98,7 +98,7 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
       .map((at): Find => {
         const units = at.units[asset.symbol] ?? 0n;
         // the tank may be an address that the chain does not have yet
-        const isFirst = asset === feeAsset && !hasSome(funds.balance(tank).units[feeAsset.symbol]);
+        const isFirst = asset === feeAsset && !hasSome(tank.units[feeAsset.symbol]);
         const own = isFirst ? fundingFee(spending, feeRate) : gasOf(asset.symbol);
         const short = asset === feeAsset ? 0n : own - (at.units[feeAsset.symbol] ?? 0n);
         const fund = short > 0n ? withReserve(short) : 0n;
@@ -139,7 +139,9 @@ export const isLossOf = (app: App, business: Business, moved: Units, fees: Units
  * The amount of coin that the tank lacks to fund these addresses, including the fees, and to pay `payouts` of gas afterwards; 0:
  * nothing.
  */
-export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint, payouts = 0n): bigint {
+export function missingFor(desk: Desk, finds: readonly Find[], feeRate: bigint, payouts = 0n): bigint {
+  const { chain, feeAsset, tank } = desk;
+  const fundFee = fundingFee(chain.spending, feeRate);
   const needed = finds.reduce((sum, { fund }) => sum + (fund > 0n ? fund + fundFee : 0n), payouts);
   const there = tank.units[feeAsset.symbol] ?? 0n;
   return needed > there ? needed - there : 0n;

@@ -3,7 +3,6 @@
  * the tank. The operator approves the collection together with the withdrawal, with its highest cost. A withdrawal of everything
  * waits for all addresses that are worth their gas, up to the approved amount.
  */
-import { fundingFee } from '../../chains/accounts.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { APPROVAL_HOLDS_MS } from '../../domain/withdrawal.ts';
 import {
@@ -140,12 +139,11 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const now = app.now();
   const plan = planOf(app, desk);
   const isOpen = plan?.state === 'open' && plan.ends_at > now;
-  const fundFee = fundingFee(chain.spending, feeRate);
   return {
     desk,
     addresses: finds.length,
     cost,
-    missing: missingFor(desk, finds, fundFee),
+    missing: missingFor(desk, finds, feeRate),
     places: finds.length + (there > 0n ? 1 : 0),
     left: all.filter((find) => find.asset.symbol === row.asset && !finds.includes(find)),
     units: finds.reduce((sum, { asset, units }) => sum + (asset.symbol === row.asset ? units : 0n), there),

@@ -93,10 +93,7 @@ export const GAS_METHODS: Methods<typeof GAS> = {
 
 /** The amount that the tank lacks for these, and for payments of so much gas. */
 function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint, payouts = 0n): Result<'gas.forecast'>['needs'] {
-  const { feeAsset, chain } = desk;
-  const { spending } = chain;
-  const fundFee = spending.fundingFee?.(feeRate) ?? spending.usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
-  return missingJson(desk, missingFor(desk, finds, fundFee, payouts));
+  return missingJson(desk, missingFor(desk, finds, feeRate, payouts));
 }
 
 function missingJson({ feeAsset, tank }: Desk, missing: bigint): Result<'gas.forecast'>['needs'] {

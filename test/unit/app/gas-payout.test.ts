@@ -28,9 +28,8 @@ async function scattered() {
   const missing = async () => {
     const [now, feeRate] = [await desk(), await feeRateNow(bench.chain)];
     const finds = findsOf(app, now, feeRate).filter(({ asset }) => asset.symbol === 'USDT_BEP20');
-    const fundFee = bench.chain.spending.usualFee!('BNB', feeRate);
     const [toCollect, toPayOut] = [0n, payoutGas(app, now, finds, feeRate)].map((payouts) =>
-      missingFor(now, finds, fundFee, payouts),
+      missingFor(now, finds, feeRate, payouts),
     );
     return { toCollect: toCollect!, toPayOut: toPayOut! };
   };
