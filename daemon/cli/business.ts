@@ -245,8 +245,8 @@ const KEEP_MONERO_WORDS =
   'The words of this wallet do not give that Monero account: keep its 25 words, or a backup of this service.';
 
 const NO_PAST =
-  'The words were made elsewhere. Only payments from now on are looked for, and the first addresses are left out. --birthday ' +
-  'or --restore-height looks further back; `countinghouse restore words` finds all that was used.';
+  'The words were made elsewhere, or were restored here. Only payments from now on are looked for, and the first addresses are left ' +
+  'out. --birthday or --restore-height looks further back; `countinghouse restore words` finds all that was used.';
 
 function refuseWalletOptions(options: AddOptions): void {
   const {

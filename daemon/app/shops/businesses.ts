@@ -5,13 +5,15 @@ import { isTimeZone } from '../../domain/calendar.ts';
 import { type AccountKey, type ChainKey, chainKey, chainOf, isWatchOnly, networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { isEvm, kinOf } from '../../domain/evm.ts';
+import { GAP } from '../../domain/indices.ts';
 import { addressAt } from '../../monero/address.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
 import { setPast } from '../../store/queries/skipped.ts';
-import type { Tx } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import { skipUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
+import { isQuarantined, restoredFrom } from '../recovery/quarantine.ts';
 import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
 import { BUSINESSES_MAX, type Business } from './directory.ts';
 
@@ -140,8 +142,9 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
     });
     if (isWatchOnly(key) && key.kind === 'monero') watchPrimary(tx, account.id, wanted.network, key);
-    if (!wanted.past) continue;
-    addPast(tx, account.id, chain, wanted.past);
+    const past = wanted.past ?? (mayBeKnown(tx, wanted.network, key) ? { gap: GAP, used: {} } : undefined);
+    if (!past) continue;
+    addPast(tx, account.id, chain, past);
     if (wanted.birthday !== null && !isWatchOnly(key))
       beginUnknownSpends(tx, { id: account.id, chain_key: chainKey(wanted.network, chain) }, now);
   }
@@ -181,6 +184,13 @@ function watchPrimary(tx: Tx, account_id: number, network: Network, key: Account
   const place = { account_id, chain_key: chainKey(network, 'XMR'), branch: 1, idx: 0, invoice_id: null };
   tx.run(insertTarget, { ...addressAt(key, 1, 0, network), ...place });
 }
+
+/**
+ * Whether data that came back older may lack a business of this account's number, which gave out its addresses. The wallet of a watch-only
+ * account does not look so far behind.
+ */
+const mayBeKnown = (reader: Reader, network: Network, key: AccountKey): boolean =>
+  network !== 'sandbox' && !isWatchOnly(key) && (isQuarantined(reader) || restoredFrom(reader) !== null);
 
 /** Skips the account's addresses that may already be in use; their money is found by the rescan. */
 function addPast(tx: Tx, account_id: number, chain: ChainId, { gap, used }: Past): void {
