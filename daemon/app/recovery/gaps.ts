@@ -8,9 +8,9 @@
 import { z } from 'zod';
 import { isWatchOnly } from '../../domain/chain.ts';
 import { present } from '../../domain/errors.ts';
-import { GAP, GAP_MAX } from '../../domain/indices.ts';
+import { GAP, GAP_MAX, type IndexRange } from '../../domain/indices.ts';
 import { accountById } from '../../store/queries/businesses.ts';
-import { nextReadyIndex, paidIndices } from '../../store/queries/gaps.ts';
+import { derivedIn, nextReadyIndex, paidIndices } from '../../store/queries/gaps.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { skippedOf } from '../../store/queries/skipped.ts';
 import { GAP_SETTING } from '../../store/snapshot.ts';
@@ -65,13 +65,13 @@ const gapFor = (run: number): number => Math.min(GAP_MAX, Math.max(GAP, Math.cei
 
 /** `run`: the longest one of the account, that after the last paid address included. */
 async function measure(app: App, { id }: Account, known: Measured): Promise<{ measured: Measured; run: number }> {
-  const skipped = app.store.all(skippedOf, { account_id: id }).filter(({ branch }) => branch === 0);
+  const skipped = neverGivenOut(app, id);
   const next = app.store.get(nextReadyIndex, { account_id: id })?.idx ?? app.store.get(accountById, { id })?.next_index;
   let { paid, run } = known;
-  /** The indices from the last paid one to another, without those that a restore skips. */
+  /** The indices from the last paid one to another, without those that were never given out. */
   const distance = (to: number): number =>
     skipped.reduce(
-      (left, range) => left - Math.max(0, Math.min(range.to_index, to) - Math.max(range.from_index, paid + 1)),
+      (left, range) => left - Math.max(0, Math.min(range.to, to) - Math.max(range.from, paid + 1)),
       to - paid,
     );
   const end = present(next, 'account');
@@ -84,4 +84,20 @@ async function measure(app: App, { id }: Account, known: Measured): Promise<{ me
     await new Promise(setImmediate);
   }
   return { measured: { paid, run }, run: Math.max(run, distance(Math.max(end, paid))) };
+}
+
+/**
+ * The skipped indices, with those before them at which no address was ever derived: a service that begins with words of before skips
+ * several ranges, and gives out what is behind the last of them.
+ */
+function neverGivenOut(app: App, account_id: number): IndexRange[] {
+  const ranges = app.store.all(skippedOf, { account_id }).filter(({ branch }) => branch === 0);
+  ranges.sort((a, b) => a.from_index - b.from_index);
+  let end = 0;
+  return ranges.map(({ from_index, to_index }) => {
+    const hasNone = end < from_index && !app.store.get(derivedIn, { account_id, from: end, below: from_index });
+    const from = hasNone ? end : from_index;
+    end = Math.max(end, to_index);
+    return { from, to: to_index };
+  });
 }

@@ -20,6 +20,19 @@ export const paidIndices = statement((p: { account_id: number; from: number; bel
     .orderBy('idx'),
 );
 
+/** Returns a row if an account has addresses in a range of indices. */
+export const derivedIn = statement((p: { account_id: number; from: number; below: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select('idx')
+    .where('account_id', '=', p.account_id)
+    .where('branch', '=', sql.lit(0))
+    .where('idx', '>=', sql.lit(0))
+    .where('idx', '>=', p.from)
+    .where('idx', '<', p.below)
+    .limit(1),
+);
+
 /** The next index that is given out; none: no address is ready. */
 export const nextReadyIndex = statement((p: { account_id: number }) =>
   readyTargets(p.account_id).select('idx').orderBy('idx').limit(1),

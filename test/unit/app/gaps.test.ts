@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { skip } from '../../../daemon/app/addresses/skipped.ts';
 import { neededGap, tellGaps } from '../../../daemon/app/recovery/gaps.ts';
+import { GAP, indicesOfPast } from '../../../daemon/domain/indices.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
@@ -54,6 +55,15 @@ it('counts no index that a restore has skipped', async () => {
   const next = bench.app.store.get(accountById, { id: bench.accountId })!.next_index;
   await bench.app.store.write((tx) => skip(tx, bench.accountId, 0, [{ from: next, to: next + 10_000 }]));
   expect(await told()).toEqual([]);
+});
+
+it('counts no index between those that words of before are skipped at, because none of these was given out', async () => {
+  await bench.app.store.write((tx) => skip(tx, bench.accountId, 0, indicesOfPast(-1, GAP)));
+  expect(await told()).toEqual([]);
+  await paid((await checkouts(499)).targetId);
+  expect(await told()).toEqual([]);
+  await checkouts(501);
+  expect(await told()).toMatchObject([{ count: 502 }]);
 });
 
 it('begins again where the last payment was, and counts a run between two payments', async () => {

@@ -99,6 +99,7 @@ describe('an index is used', () => {
     ['nextUntouchedTarget', 'target_pool'],
     ['retireBelow', 'target_pool'],
     ['paidIndices', 'target_receiving'],
+    ['derivedIn', 'target_receiving'],
     ['heldAbove', 'client_invoice_held'],
     ['targetIdByScript', 'sqlite_autoindex_target_1'],
     ['unsettledCredits', 'credit_unsettled'],
