@@ -172,7 +172,7 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
     throw usage('--pass-file goes with a backup, whose accounts were compared where the pass was made');
   if (options.database !== undefined) return restoreReplica(session, options, resolve(options.database));
   const file = resolve(name ?? '');
-  const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
+  const { backupHeader, CONFIG_OF_BACKUP, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
   await needUnoccupied(session.dataDir);
   const { made_at } = await backupHeader(file);
   await confirm(session.io, session.yes, `Restore the backup of ${made_at} into ${session.dataDir}?`);
@@ -184,6 +184,8 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
     const restored = await session.asDataUser(() => restoreBackup(file, by, session.dataDir, Date.now(), jump, taken));
     const { counts, accounts } = restored.manifest.facts;
     const told = { ...restored, invoices: Number(counts.invoices), accounts: accounts.length };
+    if (await isThere(join(session.dataDir, CONFIG_OF_BACKUP)))
+      session.note(`The configuration that is there stays. That of the backup is beside it: ${CONFIG_OF_BACKUP}`);
     session.print({ data_dir: session.dataDir, ...restored }, () => restoredText(session, told, 'hash' in by));
   } finally {
     if ('close' in by) by.close();

@@ -24,13 +24,15 @@ import { inspectSealed, type Opener, openSealed, type SealedHeader, sealedHeader
 import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { beginQuarantine } from '../recovery/begin-quarantine.ts';
-import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
+import { CONFIG, DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { RESTORE_WORK } from './leftovers.ts';
 import { Manifest } from './make.ts';
 import { compareAccounts, foreignReady } from './own-accounts.ts';
 
 export const VAULT = 'vault';
 const THIEF = 'A thief in the service may have put it there, so that payers pay him: restore an older backup';
+/** The configuration of a backup, beside one that was there before. */
+export const CONFIG_OF_BACKUP = `${CONFIG}.of-backup`;
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
 
@@ -274,12 +276,19 @@ export async function revokeApprovals(
   }
 }
 
+/** Whether the second file is there, and is another one. */
+async function isOther(one: string, other: string): Promise<boolean> {
+  return (await exists(other)) && !(await readFile(one)).equals(await readFile(other));
+}
+
 async function moveInto(prepared: string, dataDir: string): Promise<void> {
   const work = `${prepared}${MOVING_SUFFIX}`;
   await rename(prepared, work);
   for (const entry of await readdir(work)) {
     if (entry === DATABASE || (FOLDERS as readonly string[]).includes(entry)) continue;
-    await rename(join(work, entry), join(dataDir, entry));
+    // one that is there was written for this machine
+    const isTaken = entry === CONFIG && (await isOther(join(work, CONFIG), join(dataDir, CONFIG)));
+    await rename(join(work, entry), join(dataDir, isTaken ? CONFIG_OF_BACKUP : entry));
   }
   for (const folder of FOLDERS) {
     const isThere = await readdir(join(work, folder)).catch(() => null);
