@@ -256,6 +256,8 @@ export const MESSAGES = {
   'warning.new_address': 'You have never approved a payment to the address of withdrawal {id} that was completed',
   'warning.over_refund': 'The refunds of invoice {invoice} are more than what it has received and is confirmed',
   'warning.own_address': 'The recipient is an address of this wallet: the money stays here, and costs its fee',
+  'warning.refund_restored':
+    'Withdrawal {id} refunds an invoice or a deposit of before the restore of this service: it may have been refunded after the backup already. See what the alerts say of unknown payments',
   'warning.unasked_address':
     'You have never approved a payment to the address of withdrawal {id} that was completed. {count} went out without asking you',
   'warning.uncovered':

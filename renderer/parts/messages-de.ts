@@ -270,6 +270,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'warning.over_refund':
     'Die Erstattungen der Rechnung {invoice} sind höher als das, was sie bekommen hat und bestätigt ist',
   'warning.own_address': 'Der Empfänger ist eine Adresse dieser Wallet: Das Geld bleibt hier und kostet seine Gebühr',
+  'warning.refund_restored':
+    'Auszahlung {id} erstattet eine Rechnung oder Einzahlung aus der Zeit vor der Wiederherstellung dieses Dienstes: Sie kann nach der Sicherung schon erstattet worden sein. Sehen Sie nach, was die Meldungen über unbekannte Zahlungen sagen',
   'warning.unasked_address':
     'Sie haben noch keine abgeschlossene Zahlung an die Adresse der Auszahlung {id} genehmigt. {count} gingen ohne Rückfrage hinaus',
   'warning.uncovered':

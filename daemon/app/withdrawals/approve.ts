@@ -33,8 +33,8 @@ import {
   feeWarnings,
   firstApproved,
   highFeeWarnings,
-  linkWarnings,
   ownAddressWarning,
+  restoredWarnings,
   type Warning,
   warningsOf,
 } from './warnings.ts';
@@ -230,7 +230,10 @@ function describe(
     const report = reportAddress(app.store, { business: business.id, chain: assetOf(row.asset).chain }, row.address);
     return { row, report };
   });
-  const warnings = reports.flatMap(({ row, report }) => [...warningsOf(report, row), ...linkWarnings(app.store, row)]);
+  const warnings = reports.flatMap(({ row, report }) => [
+    ...warningsOf(report, row),
+    ...restoredWarnings(app.store, row),
+  ]);
   warnings.push(...paid.flatMap((output) => ownAddressWarning(app.store, chain, output)));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', said: excess });

@@ -5,6 +5,8 @@ import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
+import { invoiceById } from '../../store/queries/invoices.ts';
+import { inboxById } from '../../store/queries/policies.ts';
 import { refundLinkOfWithdrawal } from '../../store/queries/refund-links.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -105,19 +107,22 @@ export function warningsOf(
   return warnings;
 }
 
+type Refund = Pick<WithdrawalRow, 'id' | 'state' | 'created_at' | 'invoice_id' | 'inbox_id'>;
+
 /**
- * Warns of a refund whose payer answered a link that an older state of the data has: the service before a restore may have refunded him
- * at another address, of which this one knows nothing.
+ * Warns of a refund of what an older state of the data has: the service before a restore may have refunded it, over a link at another
+ * address, and this one knows nothing of that. A refund of an invoice takes any coin, so no coin that is spent stops a second one.
  */
-export function linkWarnings(
-  reader: Reader,
-  { id, state, created_at }: Pick<WithdrawalRow, 'id' | 'state' | 'created_at'>,
-): Warning[] {
+export function restoredWarnings(reader: Reader, { id, state, created_at, invoice_id, inbox_id }: Refund): Warning[] {
   const since = (quarantineOf(reader) ?? restoredFrom(reader))?.since;
-  const link = since === undefined ? undefined : reader.get(refundLinkOfWithdrawal, { withdrawal_id: id });
-  if (since === undefined || !link || isSigned(state)) return [];
-  const isOlder = link.created_at <= since && created_at > since;
-  return isOlder ? [{ code: 'may_be_paid', said: message('warning.link_restored', { id }) }] : [];
+  if (since === undefined || created_at <= since || isSigned(state)) return [];
+  const isOlder = (row: { created_at: number } | undefined): boolean => row !== undefined && row.created_at <= since;
+  if (isOlder(reader.get(refundLinkOfWithdrawal, { withdrawal_id: id })))
+    return [{ code: 'may_be_paid', said: message('warning.link_restored', { id }) }];
+  const isRefunded =
+    (invoice_id !== null && isOlder(reader.get(invoiceById, { id: invoice_id }))) ||
+    (inbox_id !== null && isOlder(reader.get(inboxById, { id: inbox_id })));
+  return isRefunded ? [{ code: 'may_be_paid', said: message('warning.refund_restored', { id }) }] : [];
 }
 
 /** When the operator first approved a payment to an address; nothing if never. The day is UTC's. */
