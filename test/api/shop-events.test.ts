@@ -214,6 +214,34 @@ describe('an endpoint that refuses', () => {
     }
   });
 
+  it('that was away for three days gets all of it at once when it is enabled, what was tried to the end too', async () => {
+    const own = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${port}"]\n`);
+    const ownCall = strictCaller(own.dataDir);
+    try {
+      answers.set('/away', 503);
+      const { endpoint } = await ownCall('endpoint.add', { business: 'Sandbox', url: urlOf('/away') });
+      const due_date = dayFromNow(own, 30);
+      const first = (await own.call<{ id: string }>('POST', '/invoice', { amount: 80, due_date })).body.id;
+      const delivery = async (at: number) => (await ownCall('delivery.list', {})).deliveries.at(at)!;
+      for (let attempt = 1; attempt < 10; attempt += 1) {
+        await until(`it was tried ${attempt} times`, async () => (await delivery(-1)).attempts === attempt);
+        if (attempt === 8) await own.call('POST', '/invoice', { amount: 80, due_date });
+        own.advance(Date.parse((await delivery(-1)).due_at!) - own.now() + 1_000);
+      }
+      await until(
+        'it is disabled',
+        async () => (await ownCall('endpoint.list', {})).endpoints[0]!.disabled_at !== null,
+      );
+      expect(await delivery(-1)).toMatchObject({ subject: `invoice ${first}`, state: 'waiting' });
+      answers.set('/away', 204);
+      const count = at('/away').length;
+      await ownCall('endpoint.enable', { id: endpoint.id });
+      await until('both arrived', async () => at('/away').length === count + 2);
+    } finally {
+      await own.stop();
+    }
+  });
+
   it('is disabled at once by 410 Gone', async () => {
     answers.set('/gone', 410);
     const { id } = await add('/gone');

@@ -32,6 +32,7 @@ import {
   lastWaiting,
   oldEvents,
   putOffBehind,
+  restartDeliveries,
   updateDelivery,
   updateEndpoint,
 } from '../../store/queries/shop-events.ts';
@@ -193,11 +194,6 @@ export function recordDelivery(app: App, tx: Tx, id: number, { status, error, ji
   const done = status !== null && status >= 200 && status < 300;
   const attempts = delivery.attempts + 1;
   const wait = WAITS_MS[attempts - 1];
-  const state = done ? 'delivered' : wait === undefined ? 'failed' : 'waiting';
-  // up to a tenth later, so that simultaneous failures are not repeated at the same time
-  const due_at = state === 'waiting' ? now + Math.round((wait ?? 0) * (1 + jitter / 10)) : now;
-  tx.run(updateDelivery, { id, state, attempts, due_at, status, error, attempted_at: now });
-  tx.run(putOffBehind, { id, endpoint_id: delivery.endpoint_id, subject: delivery.subject, due_at });
   const failing_since = done ? null : (endpoint.failing_since ?? now);
   const why =
     status === GONE
@@ -205,6 +201,13 @@ export function recordDelivery(app: App, tx: Tx, id: number, { status, error, ji
       : failing_since !== null && now - failing_since >= FAILING_MAX_MS
         ? message('endpoint.silent')
         : null;
+  // what a disabled endpoint did not take waits until it is enabled, however often it was tried
+  const isGivenUp = wait === undefined && why === null && endpoint.disabled_at === null;
+  const state = done ? 'delivered' : isGivenUp ? 'failed' : 'waiting';
+  // up to a tenth later, so that simultaneous failures are not repeated at the same time
+  const due_at = state === 'waiting' ? now + Math.round((wait ?? 0) * (1 + jitter / 10)) : now;
+  tx.run(updateDelivery, { id, state, attempts, due_at, status, error, attempted_at: now });
+  tx.run(putOffBehind, { id, endpoint_id: delivery.endpoint_id, subject: delivery.subject, due_at });
   if (why !== null) disable(app, tx, endpoint, failing_since, why);
   else if (failing_since !== endpoint.failing_since) save(app, tx, { ...endpoint, failing_since });
 }
@@ -265,9 +268,10 @@ export function rotateSecret(app: App, tx: Tx, id: number): EndpointRow {
   return endpointOf(tx, id);
 }
 
-/** Enables an endpoint, with the deliveries that waited meanwhile. Throws `Rejected('endpoint.not_found')`. */
+/** Enables an endpoint. Its waiting deliveries are due at once, with all their attempts. Throws `Rejected('endpoint.not_found')`. */
 export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   const row = endpointOf(tx, id);
+  tx.run(restartDeliveries, { endpoint_id: id, now: app.now() });
   save(app, tx, { ...row, failing_since: null, disabled_at: null, disabled_why: null });
   endIn(app, tx, DISABLED, `${id}`);
   tx.afterCommit(() => app.wake.shopEvents());

@@ -71,6 +71,16 @@ export const putOffBehind = statement((p: { id: number; endpoint_id: number; sub
     .where('id', '>', p.id),
 );
 
+/** Makes those deliveries of an endpoint that wait after an attempt due, as if none had been made, and what waits behind them. */
+export const restartDeliveries = statement((p: { endpoint_id: number; now: number }) =>
+  sqlite
+    .updateTable('event_delivery')
+    .set({ due_at: p.now, attempts: 0 })
+    .where('state', '=', sql.lit('waiting'))
+    .where('endpoint_id', '=', p.endpoint_id)
+    .where(({ eb, or }) => or([eb('attempts', '>', 0), eb('due_at', '>', p.now)])),
+);
+
 /** The events of an endpoint that are due between two times: of each subject the oldest waiting one. */
 export const dueDeliveries = statement((p: { endpoint_id: number; from: number; until: number; limit: number }) =>
   sqlite
