@@ -25,8 +25,8 @@ type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
 export type InvoiceNews = Exclude<InvoiceEvent, 'invoice.refunded'>;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** From this HTTP status on, a shop's server has not taken a notification. */
-export const STATUS_FAILED_MIN = 400;
+/** From this HTTP status on, a shop's server has not taken a notification. A redirection is not followed. */
+export const STATUS_FAILED_MIN = 300;
 
 /** The businesses that an operator may mean: the one with a number or UUID, else all with a name in any case. */
 export function businessesMeant<B extends { id: number; uuid: string; name: string }>(

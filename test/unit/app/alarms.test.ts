@@ -201,6 +201,12 @@ describe('a notification that fails', () => {
     expect(open(bench)).toHaveLength(2);
   });
 
+  it.each([301, 302, 308])('is an alert where the host leads elsewhere (%i), which is not followed', async (status) => {
+    const bench = await Bench.open();
+    await fail(bench, 'merchant', 'http://shop.example/a', status);
+    expect(open(bench)).toEqual([['webhook.failed', 'shop.example']]);
+  });
+
   it('is an alert, although a clock that was ahead dated one of the same host', async () => {
     const bench = await Bench.open();
     bench.at += 90 * 24 * HOUR;
