@@ -2,7 +2,7 @@
 /**
  * Plugin Name: Countinghouse for WooCommerce
  * Description: Take cryptocurrency through your own Countinghouse: payers are sent to its payment page, and signed events move the order on.
- * Version: 1.1.0
+ * Version: 1.2.0
  * Requires at least: 6.1
  * Requires PHP: 7.4
  * Requires Plugins: woocommerce
@@ -24,8 +24,11 @@ require_once __DIR__ . '/includes/client.php';
 require_once __DIR__ . '/includes/signature.php';
 require_once __DIR__ . '/includes/payer.php';
 require_once __DIR__ . '/includes/orders.php';
+require_once __DIR__ . '/includes/watch.php';
 require_once __DIR__ . '/includes/events.php';
 require_once __DIR__ . '/includes/refunds.php';
+
+register_deactivation_hook( FILE, array( Watch::class, 'end' ) );
 
 add_action(
 	'before_woocommerce_init',
@@ -64,6 +67,7 @@ add_action(
 		);
 		Orders::listen();
 		Payer::listen();
+		Watch::listen();
 		Events::listen();
 		Refunds::listen();
 	}

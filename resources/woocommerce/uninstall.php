@@ -5,6 +5,8 @@ defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 
 delete_option( 'woocommerce_countinghouse_settings' );
 delete_option( 'countinghouse_last_event' );
+delete_option( 'countinghouse_looked_at' );
+wp_clear_scheduled_hook( 'countinghouse_look' );
 
 global $wpdb;
 $countinghouse_names = $wpdb->get_col(

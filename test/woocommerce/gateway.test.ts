@@ -68,6 +68,11 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     (await shop.call<Order>('POST', '/orders', { total, currency })).id;
   const checkout = (order: number) => shop.call<Checkout>('POST', `/checkout/${order}`);
   const change = (order: number, what: object) => shop.call<Order>('POST', `/change/${order}`, what);
+  /** What WooCommerce asks about an order that nobody paid for as long as it holds stock. */
+  const mayBeCanceled = async (order: number) =>
+    (await shop.call<{ may_be_canceled: boolean }>('GET', `/held/${order}`)).may_be_canceled;
+  /** What WordPress does once an hour. */
+  const look = () => shop.run("do_action('countinghouse_look');");
   const invoicesOf = async (order: number): Promise<Invoice[]> =>
     (await service.call<{ items: Invoice[] }>('GET', `/invoices?order_id=${order}`)).body.items;
   const pay = (id: string) => service.call<{ tx_id: string }>('POST', '/sandbox/pay', { invoice_id: id });
@@ -258,7 +263,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
   describe('an order', () => {
     it('is on hold while money is seen, and processing once it is paid, once', async () => {
       const { order, id } = await requested();
-      await until('the address is known', async () => !(await shop.order(order)).may_be_canceled);
+      expect(await mayBeCanceled(order)).toBe(false);
       await pay(id);
       expect((await reaches(order, 'on-hold')).transaction_id).toBeUndefined();
       await mine(12);
@@ -459,6 +464,61 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     });
   });
 
+  describe('an order whose events do not arrive', () => {
+    beforeAll(() => operate('endpoint.pause', { id: endpoint }));
+    afterAll(() => operate('endpoint.enable', { id: endpoint }));
+
+    it('is not canceled once its payer has an address, nor while the service is away', async () => {
+      const { order } = await requested();
+      expect(await mayBeCanceled(order)).toBe(false);
+      const idle = await create();
+      await checkout(idle);
+      between.away = true;
+      expect(await mayBeCanceled(idle)).toBe(false);
+      between.away = false;
+      expect(await mayBeCanceled(idle)).toBe(true);
+      expect(await mayBeCanceled(await create())).toBe(true);
+    });
+
+    it('is canceled once, with the invoice that the service canceled', async () => {
+      const order = await create();
+      const { redirect } = (await checkout(order)).answer;
+      await operate('invoice.cancel', { invoice: redirect!.split('/').at(-1)! });
+      expect(await mayBeCanceled(order)).toBe(false);
+      expect((await shop.order(order)).status).toBe('cancelled');
+    });
+
+    it('is on hold and paid by the look of each hour, which goes on with other orders where the service was away', async () => {
+      const { order, id } = await requested();
+      await pay(id);
+      await until('it is seen', async () => Number((await read(id)).payment.received) > 0);
+      await look();
+      expect((await shop.order(order)).status).toBe('on-hold');
+      await mine(12);
+      await until('it is paid', async () => (await read(id)).status === 'paid');
+      between.away = true;
+      await look();
+      between.away = false;
+      await look();
+      expect(await shop.order(order)).toMatchObject({ status: 'processing', completed: 1, transaction_id: id });
+      expect(await shop.run("echo wp_get_schedule('countinghouse_look');")).toBe('hourly');
+    });
+
+    it('is not saved by a look that finds nothing new', async () => {
+      const { order } = await requested();
+      await look();
+      const code = `add_action('woocommerce_after_order_object_save', static function ($saved) { echo $saved->get_id() === ${order} ? 'saved' : ''; });`;
+      expect(await shop.run(`${code} do_action('countinghouse_look');`)).toBe('');
+    });
+
+    it('is paid, and is not canceled, where it was left waiting for money by another plug-in', async () => {
+      const { order } = await paidUnheard();
+      await change(order, { action: 'countinghouse_refresh' });
+      await change(order, { status: 'pending' });
+      expect(await mayBeCanceled(order)).toBe(false);
+    });
+  });
+
   describe('an event', () => {
     it('that is not signed, too old, or signed by somebody else moves nothing', async () => {
       const { order, id } = await requested();
@@ -526,7 +586,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       for (const _ of ['once', 'twice']) {
         const { status, location } = await submit(admin, values);
         expect(status).toBe(302);
-        expect(location).toMatch(new RegExp(`page=wc-orders.*&id=${order}$`));
+        expect(location).toMatch(new RegExp(`(page=wc-orders.*&id=|post=)${order}\\b`));
       }
       const [refund, ...more] = await asked(id);
       expect(refund).toMatchObject({ status: 'pending', amount: '1', address: ADDRESS });

@@ -1,8 +1,8 @@
 /**
  * A shop for tests: WordPress on PHP's own web server and a MariaDB of its own, with the plug-in. COUNTINGHOUSE_TEST_WOOCOMMERCE
  * names the folder of a WooCommerce as its users install it, and COUNTINGHOUSE_TEST_WORDPRESS that of a WordPress that is new
- * enough for it. Without them it is Debian's WordPress and, since Debian has no WooCommerce, a stand-in for it
- * (stand-in/woocommerce.php says what that is worth).
+ * enough for it; with COUNTINGHOUSE_TEST_ORDERS=posts it keeps orders as posts. Without them it is Debian's WordPress and, since
+ * Debian has no WooCommerce, a stand-in for it (stand-in/woocommerce.php says what that is worth).
  */
 import { type ChildProcess, execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -65,7 +65,6 @@ export type Order = {
   pay_url?: string;
   received_url: string;
   edit_url: string;
-  may_be_canceled: boolean;
 };
 
 export type Shop = {

@@ -21,7 +21,7 @@ final class Blocks extends \Automattic\WooCommerce\Blocks\Payments\Integrations\
 
 	public function get_payment_method_script_handles() {
 		$needs = array( 'wc-blocks-registry', 'wc-settings', 'wp-element', 'wp-html-entities' );
-		wp_register_script( self::SCRIPT, plugins_url( 'assets/blocks.js', FILE ), $needs, '1.1.0', true );
+		wp_register_script( self::SCRIPT, plugins_url( 'assets/blocks.js', FILE ), $needs, '1.2.0', true );
 		return array( self::SCRIPT );
 	}
 

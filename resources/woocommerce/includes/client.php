@@ -21,6 +21,18 @@ final class Client {
 		return self::invoice_in( self::call( 'GET', 'invoice/' . self::name( $id ) ) );
 	}
 
+	/** An invoice, or null when there is none of that name any more. */
+	public static function known( string $id ): ?array {
+		try {
+			return self::invoice( $id );
+		} catch ( Failure $failure ) {
+			if ( 404 === $failure->status ) {
+				return null;
+			}
+			throw $failure;
+		}
+	}
+
 	public static function delete_invoice( string $id ): void {
 		self::call( 'DELETE', 'invoice/' . self::name( $id ) );
 	}

@@ -127,7 +127,7 @@ final class Gateway extends \WC_Payment_Gateway {
 	/** Where the payer goes: the page of the order's invoice, or back to the shop when it is paid already. */
 	public function page_for( \WC_Order $order ): string {
 		$former = (string) $order->get_meta( Orders::INVOICE );
-		$known  = '' === $former ? null : self::known( $former );
+		$known  = '' === $former ? null : Client::known( $former );
 		if ( null !== $known && ! Orders::is_of( $order, $known ) ) {
 			Orders::forget_copied( $order );
 			$former = '';
@@ -152,18 +152,6 @@ final class Gateway extends \WC_Payment_Gateway {
 		}
 		Orders::keep( $order, $invoice );
 		return $invoice['invoice_url'];
-	}
-
-	/** An invoice, or null when it was deleted. */
-	private static function known( string $id ): ?array {
-		try {
-			return Client::invoice( $id );
-		} catch ( Failure $failure ) {
-			if ( 404 === $failure->status ) {
-				return null;
-			}
-			throw $failure;
-		}
 	}
 
 	/** Deletes an invoice over an amount that is no longer asked for; one with an address stays, and is still listened to. */

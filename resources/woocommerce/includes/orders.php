@@ -27,15 +27,16 @@ final class Orders {
 	/** What was told in a note already: nothing is told twice. */
 	private const TOLD = '_countinghouse_told';
 
+	/** All that is noted of invoices. */
+	private const NOTED = array( self::INVOICE, self::INVOICES, self::STATE, self::PAID_BY, self::BEFORE_UNDONE, self::TOLD, Payer::PAYMENT, Refunds::SENT_BACK );
+
 	private const TOLD_MAX     = 50;
 	private const LOCK_SECONDS = 10;
 	private const DECIMALS_MAX = 4;
 	/** An amount of an invoice has two decimals at most, and in these currencies none (ISO 4217). */
 	private const NO_DECIMALS = array( 'BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'VND', 'VUV', 'XAF', 'XOF', 'XPF' );
-	private const UNDER_WAY    = array( 'requested', 'seen', 'overdue' );
 
 	public static function listen(): void {
-		add_filter( 'woocommerce_cancel_unpaid_order', array( self::class, 'may_be_canceled' ), 10, 2 );
 		add_action( 'woocommerce_order_status_cancelled', array( self::class, 'drop_invoice' ), 10, 2 );
 		add_filter( 'woocommerce_order_actions', array( self::class, 'add_action' ) );
 		add_action( 'woocommerce_order_action_countinghouse_refresh', array( self::class, 'refresh_now' ) );
@@ -107,10 +108,12 @@ final class Orders {
 
 	/** Takes what was noted of another order's invoice away from its copy. The caller saves the order. */
 	public static function forget_copied( \WC_Order $order ): void {
-		$copied = array( self::INVOICE, self::INVOICES, self::STATE, self::PAID_BY, self::BEFORE_UNDONE, self::TOLD );
-		foreach ( array_merge( $copied, array( Payer::PAYMENT, Refunds::SENT_BACK ) ) as $name ) {
-			$order->delete_meta_data( $name );
-		}
+		array_map( array( $order, 'delete_meta_data' ), self::NOTED );
+	}
+
+	/** What an invoice can change of its order. */
+	private static function noted( \WC_Order $order ): array {
+		return array( $order->get_status(), array_map( array( $order, 'get_meta' ), self::NOTED ) );
 	}
 
 	/** Reads an invoice and moves its order on. Throws Failure when the service cannot be asked. */
@@ -121,18 +124,25 @@ final class Orders {
 				if ( ! in_array( $invoice_id, self::invoices( $order ), true ) ) {
 					return;
 				}
-				try {
-					$invoice = Client::invoice( $invoice_id );
-				} catch ( Failure $failure ) {
-					if ( 404 === $failure->status ) {
-						return;
-					}
-					throw $failure;
+				$invoice = Client::known( $invoice_id );
+				if ( null === $invoice ) {
+					return;
 				}
+				$before = self::noted( $order );
 				self::apply( $order, $invoice, $type, $event_id );
-				$order->save();
+				// others act whenever an order is saved, and it is looked at every hour
+				if ( self::noted( $order ) !== $before ) {
+					$order->save();
+				}
 			}
 		);
+	}
+
+	/** Reads every invoice of an order, also those over a former amount. Throws Failure when the service cannot be asked. */
+	public static function refresh_all( \WC_Order $order ): void {
+		foreach ( self::invoices( $order ) as $invoice ) {
+			self::refresh( $order->get_id(), $invoice );
+		}
 	}
 
 	/** Whether this method is the one that the payer chose last: of another one's order nothing but a payment is told. */
@@ -330,14 +340,6 @@ final class Orders {
 		$order->add_order_note( esc_html( vsprintf( $text, $values ) ) );
 	}
 
-	/** WooCommerce cancels orders that nobody paid; not those whose payer was given an address. */
-	public static function may_be_canceled( $may, $order ) {
-		$under_way = $order instanceof \WC_Order
-			&& self::is_ours( $order )
-			&& in_array( $order->get_meta( self::STATE ), self::UNDER_WAY, true );
-		return $under_way ? false : $may;
-	}
-
 	/** Ends the invoice of an order that was canceled in the shop. */
 	public static function drop_invoice( $order_id, $order = null ): void {
 		$order = $order instanceof \WC_Order ? $order : wc_get_order( $order_id );
@@ -370,9 +372,7 @@ final class Orders {
 	/** The order action: for an event that was missed. */
 	public static function refresh_now( \WC_Order $order ): void {
 		try {
-			foreach ( self::invoices( $order ) as $invoice ) {
-				self::refresh( $order->get_id(), $invoice );
-			}
+			self::refresh_all( $order );
 		} catch ( Failure $failure ) {
 			$order->add_order_note( esc_html( $failure->getMessage() ) );
 		}

@@ -19,6 +19,10 @@ add_filter(
 	3
 );
 
+if ( 'posts' === getenv( 'COUNTINGHOUSE_TEST_ORDERS' ) ) {
+	add_filter( 'pre_option_woocommerce_custom_orders_table_enabled', static fn() => 'no' );
+}
+
 // emails are kept and not sent
 add_filter(
 	'pre_wp_mail',
@@ -64,7 +68,6 @@ function driver_answer( $id ) {
 			'pay_url'        => wc_get_account_orders_actions( $order )['pay']['url'] ?? null,
 			'received_url'   => $order->get_checkout_order_received_url(),
 			'edit_url'       => $order->get_edit_order_url(),
-			'may_be_canceled' => apply_filters( 'woocommerce_cancel_unpaid_order', true, $order ),
 		),
 		static fn( $value ) => null !== $value
 	);
@@ -150,6 +153,10 @@ add_action(
 			'/offered/(?P<id>\d+)'  => array( 'GET', 'driver_offered' ),
 			'/page/(?P<id>\d+)'     => array( 'GET', 'driver_order_page' ),
 			'/mails'                => array( 'GET', static fn() => get_option( 'driver_mails', array() ) ),
+			'/held/(?P<id>\d+)'     => array(
+				'GET',
+				static fn( $request ) => array( 'may_be_canceled' => apply_filters( 'woocommerce_cancel_unpaid_order', true, wc_get_order( $request['id'] ) ) ),
+			),
 			'/gateway'              => array(
 				'GET',
 				static fn() => array(

@@ -258,6 +258,7 @@ class WC_Order {
 		update_option( $name, $stored, false );
 		$wpdb->get_var( $wpdb->prepare( 'SELECT RELEASE_LOCK(%s)', $name ) );
 		( new Stand_In_Order_Cache() )->remove( $this->get_id() );
+		do_action( 'woocommerce_after_order_object_save', $this );
 		$this->changes    = array();
 		$this->meta       = array();
 		$to               = $this->transition;
@@ -324,6 +325,17 @@ function wc_get_order( $id ) {
 	$order = new WC_Order( $data );
 	$cache->set( $order );
 	return $order;
+}
+
+function wc_get_orders( $args ) {
+	$ids = range( 11, (int) get_option( 'stand_in_orders', 10 ) );
+	return array_filter(
+		$ids,
+		static function ( $id ) use ( $args ) {
+			$order = wc_get_order( $id );
+			return $order && $order->has_status( $args['status'] ) && $order->get_payment_method() === $args['payment_method'];
+		}
+	);
 }
 
 function wc_create_order() {

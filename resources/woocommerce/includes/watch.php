@@ -1,0 +1,116 @@
+<?php
+/**
+ * Looks after orders whose events do not arrive: a firewall or a security plug-in may refuse them, and a shop may be away for so long
+ * that nothing is sent any more. A paid order must not wait for that.
+ */
+
+namespace Countinghouse;
+
+defined( 'ABSPATH' ) || exit;
+
+final class Watch {
+	public const HOOK = 'countinghouse_look';
+	/** The last order that was looked at. */
+	public const LOOKED_AT = 'countinghouse_looked_at';
+
+	private const UNDER_WAY   = array( 'requested', 'seen', 'overdue' );
+	private const DAYS        = 45;
+	private const OPEN_MAX    = 1000;
+	private const ORDERS_MAX  = 200;
+	private const SECONDS_MAX = 20;
+
+	public static function listen(): void {
+		add_filter( 'woocommerce_cancel_unpaid_order', array( self::class, 'may_be_canceled' ), 10, 2 );
+		add_action( self::HOOK, array( self::class, 'look' ) );
+		add_action(
+			'init',
+			static function () {
+				if ( ! wp_next_scheduled( self::HOOK ) ) {
+					wp_schedule_event( time() + HOUR_IN_SECONDS, 'hourly', self::HOOK );
+				}
+			}
+		);
+	}
+
+	public static function end(): void {
+		wp_clear_scheduled_hook( self::HOOK );
+	}
+
+	/** Once an hour: reads the invoices of orders that wait for money. Where there are many, the next look goes on with the others. */
+	public static function look(): void {
+		$begun = time();
+		foreach ( self::next_orders() as $id ) {
+			update_option( self::LOOKED_AT, $id, false );
+			$order = wc_get_order( $id );
+			try {
+				if ( $order instanceof \WC_Order ) {
+					Orders::refresh_all( $order );
+				}
+			} catch ( Failure $failure ) {
+				Settings::log( "Order $id: " . $failure->getMessage() );
+				return;
+			}
+			if ( time() - $begun >= self::SECONDS_MAX ) {
+				return;
+			}
+		}
+	}
+
+	/** Those that come after the one that was looked at last, and then the first ones. */
+	private static function next_orders(): array {
+		$ids = wc_get_orders(
+			array(
+				'type'           => 'shop_order',
+				'payment_method' => Settings::GATEWAY,
+				'status'         => array( 'pending', 'on-hold' ),
+				'date_created'   => '>' . ( time() - self::DAYS * DAY_IN_SECONDS ),
+				'limit'          => self::OPEN_MAX,
+				'orderby'        => 'date',
+				'order'          => 'DESC',
+				'return'         => 'ids',
+			)
+		);
+		sort( $ids );
+		$last  = (int) get_option( self::LOOKED_AT, 0 );
+		$later = static fn( $id ) => $id > $last;
+		$first = static fn( $id ) => $id <= $last;
+		return array_slice( array_merge( array_filter( $ids, $later ), array_filter( $ids, $first ) ), 0, self::ORDERS_MAX );
+	}
+
+	/**
+	 * WooCommerce cancels orders that nobody paid; not those whose payer was given an address. The event about that may not have come, so
+	 * the service is asked first; while it does not answer, no order is canceled.
+	 */
+	public static function may_be_canceled( $may, $order ) {
+		static $is_away = false;
+		if ( ! $may || ! $order instanceof \WC_Order ) {
+			return $may;
+		}
+		$invoice = (string) $order->get_meta( Orders::INVOICE );
+		if ( Orders::is_ours( $order ) && 'new' === $order->get_meta( Orders::STATE ) && '' !== $invoice ) {
+			if ( $is_away ) {
+				return false;
+			}
+			try {
+				Orders::refresh( $order->get_id(), $invoice );
+			} catch ( Failure $failure ) {
+				$is_away = true;
+				Settings::log( 'Order ' . $order->get_id() . ': ' . $failure->getMessage() );
+				return false;
+			}
+			$now = wc_get_order( $order->get_id() );
+			// it was moved on: WooCommerce would cancel what it read before
+			if ( ! $now instanceof \WC_Order || $now->get_status() !== $order->get_status() ) {
+				return false;
+			}
+			$order = $now;
+		}
+		return self::waits( $order ) ? false : $may;
+	}
+
+	/** Whether money has come for an order, or may come. */
+	private static function waits( \WC_Order $order ): bool {
+		return '' !== (string) $order->get_meta( Orders::PAID_BY )
+			|| ( Orders::is_ours( $order ) && in_array( $order->get_meta( Orders::STATE ), self::UNDER_WAY, true ) );
+	}
+}
