@@ -575,8 +575,56 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
         ({ invoice_id }) => invoice_id === id,
       );
 
+    /** Approves a refund, and waits until it has a confirmation. */
+    async function sentBack(id: string, refund: string): Promise<void> {
+      await operator.approve(refund);
+      await until('it is sent back', async () => {
+        await mine(1);
+        return (await asked(id)).find((one) => one.id === refund)?.status === 'completed';
+      });
+    }
+
     // something to pay fees from
     beforeAll(() => deposit(service, 'LTC', 400));
+
+    it('that was asked for where the service runs is in the books of WooCommerce, too', async () => {
+      const { order, id } = await paid();
+      const ask = { invoice: id, address: ADDRESS, amount: '0.4', crypto: 'LTC' };
+      const { withdrawal } = await operate('invoice.refund', ask);
+      await sentBack(id, `${withdrawal.id}`);
+      const part = await until('it is booked', async () => {
+        const found = await shop.order(order);
+        return found.refunds.length > 0 && found;
+      });
+      expect(part).toMatchObject({ status: 'processing', refunds: ['32.00'] });
+      const rest = await operate('invoice.refund', { ...ask, amount: '0.6' });
+      await sentBack(id, `${rest.withdrawal.id}`);
+      const whole = await reaches(order, 'refunded');
+      expect(whole.refunds.map(Number).sort((a, b) => a - b)).toEqual([32, 48]);
+    });
+
+    it('of a payment in another coin is worth what the invoice counts for it, and one that the chain undoes is noted', async () => {
+      const { order, id } = await paid();
+      const book = (refunded: string) =>
+        shop.run(`$order = wc_get_order(${order});
+          $payment = array('crypto' => 'BTC', 'amount' => '0.001', 'confirmed' => '0.001', 'refunded' => '${refunded}');
+          Countinghouse\\Refunds::book($order, array('id' => '${id}'), $payment); $order->save();`);
+      await book('0.00025');
+      await book('0.00025');
+      expect((await shop.order(order)).refunds).toEqual(['20.00']);
+      await book('0');
+      await book('0.00025');
+      const { notes, refunds } = await shop.order(order);
+      expect(notes.filter((note) => note.includes('only 0 BTC went back by now'))).toHaveLength(1);
+      expect(refunds).toEqual(['20.00']);
+      const other = await paid();
+      await shop.run(`$order = wc_get_order(${other.order});
+        $payment = array('crypto' => 'LTC', 'amount' => '1', 'confirmed' => '0.5', 'refunded' => '0.5');
+        Countinghouse\\Refunds::book($order, array('id' => '${other.id}'), $payment); $order->save();`);
+      expect((await shop.order(other.order)).refunds).toEqual(['40.00']);
+      await book('0.00099999999');
+      expect((await reaches(order, 'refunded')).refunds.map(Number).sort((a, b) => a - b)).toEqual([20, 60]);
+    });
 
     it('is asked for once from the order screen, waits for approval, and refunds the order when it is paid', async () => {
       const { order, id } = await paid();
@@ -624,6 +672,9 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await submit(admin, await filledIn(order, id, { amount: '0.25' }));
       const [refund] = await asked(id);
       const data = { id: refund!.id, address: ADDRESS, amount: '0.25', crypto: 'LTC', tx_id: 'tx' };
+      expect(await send('withdrawal.completed', data)).toBe(204);
+      expect((await shop.order(order)).refunds).toEqual([]);
+      await sentBack(id, refund!.id);
       const goOn = between.hold();
       const first = send('withdrawal.completed', data);
       await until('it is asked what it is worth', async () => between.held === 1);

@@ -225,7 +225,7 @@ final class Gateway extends \WC_Payment_Gateway {
 
 	/** What makes the key and the endpoint. Quoted for a shell. */
 	private static function commands(): string {
-		$types = 'invoice.requested,invoice.seen,invoice.confirmed,invoice.paid,invoice.overdue,invoice.canceled,invoice.undone,'
+		$types = 'invoice.requested,invoice.seen,invoice.confirmed,invoice.paid,invoice.overdue,invoice.canceled,invoice.undone,invoice.refunded,'
 			. 'withdrawal.pending,withdrawal.completed,withdrawal.failed';
 		return "npx countinghouse key add \"My shop\" --name WooCommerce --scopes invoices,refund\n"
 			. 'npx countinghouse endpoint add "My shop" ' . escapeshellarg( Events::url() ) . ' --types ' . $types;

@@ -192,6 +192,7 @@ final class Orders {
 			} else {
 				self::settle( $order, $invoice, $payment );
 			}
+			Refunds::book( $order, $invoice, $payment );
 		} elseif ( 'canceled' === $invoice['status'] ) {
 			if ( $present ) {
 				self::cancel( $order, $invoice, $received );
@@ -330,7 +331,7 @@ final class Orders {
 	}
 
 	/** Adds a note, unless one was added under the same name. */
-	private static function tell( \WC_Order $order, string $name, string $text, ...$values ): void {
+	public static function tell( \WC_Order $order, string $name, string $text, ...$values ): void {
 		$told = $order->get_meta( self::TOLD );
 		$told = is_array( $told ) ? $told : array();
 		if ( '' !== $name && in_array( $name, $told, true ) ) {

@@ -14,8 +14,14 @@ final class Refunds {
 	private const CAPABILITY = 'edit_shop_orders';
 	/** Before an option's name: which order a withdrawal pays back. */
 	private const OPTION = 'countinghouse_withdrawal_';
-	/** How much of the payment was sent back, in its coin. */
+	/** How much of the payment went back by the refunds that are booked, in its coin. */
 	public const SENT_BACK = '_countinghouse_sent_back';
+
+	private const COIN_DECIMALS = 12;
+	/** The service rounds down what went back in another coin than that of the payment. */
+	private const SHARE_OF_NOTHING = 0.000001;
+	/** How much less than its amount can pay an invoice. */
+	private const TOLERANCE_MAX = 0.05;
 
 	private const ADDRESS = '/^[!-~]{10,255}$/';
 	private const AMOUNT  = '/^\d{1,30}(\.\d{1,30})?$/';
@@ -74,7 +80,7 @@ final class Refunds {
 			echo '<p>' . esc_html__( 'This order has no invoice.', 'countinghouse' ) . '</p></div>';
 			return;
 		}
-		echo '<p>' . esc_html__( 'Ask the payer for an address: the one that the money came from may be nobody\'s. The refund waits until it is approved where the service runs.', 'countinghouse' ) . '</p>';
+		echo '<p>' . esc_html__( 'Ask the payer for an address: the one that the money came from may be nobody\'s. The refund waits until it is approved where the service runs, and is booked here once it is paid: do not refund it in WooCommerce, too.', 'countinghouse' ) . '</p>';
 		printf( '<form method="post" action="%s">', esc_url( admin_url( 'admin-post.php' ) ) );
 		wp_nonce_field( self::ACTION . $order->get_id() );
 		printf( '<input type="hidden" name="action" value="%s">', esc_attr( self::ACTION ) );
@@ -146,7 +152,6 @@ final class Refunds {
 		$kept  = array(
 			'order'   => $order->get_id(),
 			'invoice' => $invoice,
-			'whole'   => '' === $amount && $invoice === $order->get_meta( Orders::PAID_BY ),
 		);
 		// false: the form was sent twice, and the first time is noted
 		if ( add_option( self::option( $id, $asked['address'] ), $kept, '', false ) ) {
@@ -162,7 +167,7 @@ final class Refunds {
 		return self::OPTION . md5( Settings::base_url() . ' ' . $id . ' ' . $address );
 	}
 
-	/** Tells the order what became of a refund. Throws Failure when the order is busy. */
+	/** Tells the order what became of a refund that was asked for here. Throws Failure when the order is busy. */
 	public static function take( string $type, array $data ): void {
 		if ( ! is_string( $data['id'] ?? null ) || ! is_string( $data['address'] ?? null ) ) {
 			return;
@@ -177,47 +182,64 @@ final class Refunds {
 			static function ( \WC_Order $order ) use ( $type, $data, $name ) {
 				// the same event may have come while this one waited for its turn
 				wp_cache_delete( $name, 'options' );
-				$kept = get_option( $name );
-				if ( ( $kept['told'] ?? '' ) === $type ) {
-					return;
+				$kept    = get_option( $name );
+				$invoice = Client::known( (string) ( $kept['invoice'] ?? $order->get_meta( Orders::PAID_BY ) ) );
+				if ( ( $kept['told'] ?? '' ) !== $type ) {
+					update_option( $name, array( 'told' => $type ) + $kept, false );
+					$order->add_order_note( esc_html( self::said( $type, $data ) ) );
 				}
-				$paid    = 'withdrawal.completed' === $type;
-				$booked  = ! empty( $kept['booked'] );
-				$invoice = $paid && ! $booked && ! $kept['whole'] && isset( $kept['invoice'] ) ? Client::invoice( $kept['invoice'] ) : array();
-				$now     = array(
-					'told'   => $type,
-					'booked' => $paid || $booked,
-				);
-				update_option( $name, $now + $kept, false );
-				if ( ! $paid ) {
-					/* translators: %s: a withdrawal's number */
-					$order->add_order_note( esc_html( sprintf( __( 'Refund %s failed: nothing was sent.', 'countinghouse' ), $data['id'] ) ) );
-					return;
-				}
-				/* translators: 1: a withdrawal's number, 2: an amount, 3: a cryptocurrency, 4: a transaction */
-				$text = __( 'Refund %1$s is paid: %2$s %3$s, transaction %4$s.', 'countinghouse' );
-				$order->add_order_note( esc_html( sprintf( $text, $data['id'], $data['amount'] ?? '', $data['crypto'] ?? '', $data['tx_id'] ?? '' ) ) );
-				if ( ! $booked ) {
-					self::book( $order, $data, $kept['whole'] ? null : self::worth( $order, $invoice, $data['amount'] ?? '' ) );
+				if ( null !== $invoice ) {
+					Orders::apply( $order, $invoice );
+					$order->save();
 				}
 			}
 		);
 	}
 
-	/** Makes a WooCommerce refund of a paid one, so that reports know it. `$worth` null: of all that is left. */
-	private static function book( \WC_Order $order, array $data, ?float $worth ): void {
+	/** What became of a refund, for the merchant. */
+	private static function said( string $type, array $data ): string {
+		if ( 'withdrawal.completed' !== $type ) {
+			/* translators: %s: a withdrawal's number */
+			return sprintf( __( 'Refund %s failed: nothing was sent.', 'countinghouse' ), $data['id'] );
+		}
+		/* translators: 1: a withdrawal's number, 2: an amount, 3: a cryptocurrency, 4: a transaction */
+		$text = __( 'Refund %1$s is paid: %2$s %3$s, transaction %4$s.', 'countinghouse' );
+		return sprintf( $text, $data['id'], $data['amount'] ?? '', $data['crypto'] ?? '', $data['tx_id'] ?? '' );
+	}
+
+	/**
+	 * Makes a WooCommerce refund of what went back to the payer since the last one, so that reports know it: wherever it was asked for,
+	 * and in whichever coin. Only the invoice that paid the order counts. Call it within `Orders::alone`.
+	 */
+	public static function book( \WC_Order $order, array $invoice, array $payment ): void {
+		if ( $invoice['id'] !== $order->get_meta( Orders::PAID_BY ) ) {
+			return;
+		}
+		$sent   = is_string( $payment['refunded'] ?? null ) ? $payment['refunded'] : '0';
+		$before = (string) $order->get_meta( self::SENT_BACK );
+		if ( (float) $sent < (float) $before ) {
+			/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency, 4: the amount that went back by the books */
+			$text = __( 'Of invoice %1$s only %2$s %3$s went back by now, and %4$s %3$s are booked: the blockchain undid a refund. Unless it is confirmed again, delete the refund that is booked.', 'countinghouse' );
+			Orders::tell( $order, "unsent-$sent-$before", $text, $invoice['id'], $sent, $payment['crypto'] ?? '', $before );
+		}
+		if ( (float) $sent <= (float) $before ) {
+			return;
+		}
+		$order->update_meta_data( self::SENT_BACK, $sent );
+		$order->save();
 		$left  = (float) $order->get_total() - (float) $order->get_total_refunded();
-		$worth = null === $worth ? $left : min( $left, $worth );
+		$worth = min( $left, self::worth( $order, $payment, (float) $before, (float) $sent ) );
 		if ( $worth <= 0 ) {
 			return;
 		}
-		/* translators: 1: an amount, 2: a cryptocurrency, 3: a withdrawal's number */
-		$reason = sprintf( __( '%1$s %2$s sent back (withdrawal %3$s)', 'countinghouse' ), $data['amount'] ?? '', $data['crypto'] ?? '', $data['id'] );
+		/* translators: 1: an amount, 2: a cryptocurrency, 3: an invoice */
+		$reason = __( '%1$s %2$s of invoice %3$s sent back', 'countinghouse' );
+		$amount = rtrim( rtrim( number_format( (float) $sent - (float) $before, self::COIN_DECIMALS, '.', '' ), '0' ), '.' );
 		$made   = wc_create_refund(
 			array(
 				'order_id'       => $order->get_id(),
 				'amount'         => wc_format_decimal( $worth, wc_get_price_decimals() ),
-				'reason'         => $reason,
+				'reason'         => sprintf( $reason, $amount, $payment['crypto'] ?? '', $invoice['id'] ),
 				'refund_payment' => false,
 				'restock_items'  => false,
 			)
@@ -228,19 +250,17 @@ final class Refunds {
 	}
 
 	/**
-	 * What a part of a payment is worth in the order's currency, at the price that the payer paid; rounded to the shop's
-	 * decimals. 0 for an invoice that did not pay the order, and for what was paid beyond it.
+	 * What a part of the payment is worth in the order's currency, at the price that the payer paid; rounded to the shop's decimals.
+	 * What was paid beyond the price goes back first and is worth nothing; with the last part the whole order has gone back, unless it
+	 * was paid in part in another way and then marked paid.
 	 */
-	private static function worth( \WC_Order $order, array $invoice, string $amount ): float {
-		if ( ( $invoice['id'] ?? '' ) !== $order->get_meta( Orders::PAID_BY ) ) {
-			return 0.0;
+	private static function worth( \WC_Order $order, array $payment, float $before, float $after ): float {
+		$asked     = (float) ( $payment['amount'] ?? 0 );
+		$confirmed = (float) ( $payment['confirmed'] ?? 0 );
+		if ( $after >= $confirmed * ( 1 - self::SHARE_OF_NOTHING ) && $confirmed >= $asked * ( 1 - self::TOLERANCE_MAX ) ) {
+			return (float) $order->get_total();
 		}
-		$asked   = (float) ( $invoice['payment']['amount'] ?? 0 );
-		$extra   = max( 0.0, (float) ( $invoice['payment']['confirmed'] ?? 0 ) - $asked );
-		$before  = (float) $order->get_meta( self::SENT_BACK );
-		$after   = $before + (float) $amount;
-		$order->update_meta_data( self::SENT_BACK, (string) $after );
-		$order->save();
+		$extra   = max( 0.0, $confirmed - $asked );
 		$counted = max( 0.0, $after - $extra ) - max( 0.0, $before - $extra );
 		return $asked > 0 ? round( $counted / $asked * (float) $order->get_total(), wc_get_price_decimals() ) : 0.0;
 	}
