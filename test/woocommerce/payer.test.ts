@@ -137,6 +137,7 @@ describe.skipIf(!hasShop)(shopTitle('The payer of a WooCommerce order'), () => {
     { total: '10.00', currency: 'USD', offered: true },
     { total: '1.00', currency: 'EUR', offered: false },
     { total: '80.00', currency: 'KWD', offered: true },
+    { total: '80.00', currency: 'BTC', offered: false },
   ])(
     'with $total $currency is offered the method, which needs the least amount of the contract: $offered',
     async ({ total, currency, offered }) => {

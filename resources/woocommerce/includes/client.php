@@ -7,6 +7,8 @@ defined( 'ABSPATH' ) || exit;
 
 final class Client {
 	private const TIMEOUT_SECONDS  = 15;
+	/** Of a question that a page of the shop waits for, and that is not needed. */
+	private const BRIEF_SECONDS    = 4;
 	private const ANSWER_BYTES_MAX = 1000000;
 
 	/** An invoice's name in a path. */
@@ -49,7 +51,7 @@ final class Client {
 
 	/** The least amount of an invoice in a currency, or '' where the service does not say. */
 	public static function minimum( string $currency ): string {
-		$answer = self::call( 'GET', 'minimum?currency=' . rawurlencode( $currency ) );
+		$answer = self::call( 'GET', 'minimum?currency=' . rawurlencode( $currency ), null, '', self::BRIEF_SECONDS );
 		return is_string( $answer['amount'] ?? null ) ? $answer['amount'] : '';
 	}
 
@@ -81,7 +83,7 @@ final class Client {
 		return $answer;
 	}
 
-	private static function call( string $method, string $path, ?array $body = null, string $idempotency_key = '' ): array {
+	private static function call( string $method, string $path, ?array $body = null, string $idempotency_key = '', int $seconds = self::TIMEOUT_SECONDS ): array {
 		$base = Settings::base_url();
 		$key  = Settings::api_key();
 		if ( '' === $base || '' === $key ) {
@@ -102,7 +104,7 @@ final class Client {
 			array(
 				'method'              => $method,
 				'headers'             => $headers,
-				'timeout'             => self::TIMEOUT_SECONDS,
+				'timeout'             => $seconds,
 				// a redirection would carry the key elsewhere
 				'redirection'         => 0,
 				'limit_response_size' => self::ANSWER_BYTES_MAX,

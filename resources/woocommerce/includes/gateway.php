@@ -9,6 +9,7 @@ final class Gateway extends \WC_Payment_Gateway {
 	private const ORDER_ID_CHARACTERS_MAX    = 100;
 	private const DESCRIPTION_CHARACTERS_MAX = 500;
 	private const CHECK                      = 'countinghouse_check';
+	private const NONE                       = 'none';
 
 	public function __construct() {
 		$this->id                 = Settings::GATEWAY;
@@ -87,22 +88,26 @@ final class Gateway extends \WC_Payment_Gateway {
 		}
 		$total = (float) $this->get_order_total();
 		$least = $total > 0 ? self::least( $order instanceof \WC_Order ? $order->get_currency() : get_woocommerce_currency() ) : '';
-		return '' === $least || $total >= (float) $least;
+		return self::NONE !== $least && ( '' === $least || $total >= (float) $least );
 	}
 
-	/** The least amount of an invoice, or ''. Asked for every few minutes at most. */
+	/** The least amount of an invoice, NONE for a currency that no invoice can have, or ''. Asked for every few minutes at most. */
 	private static function least( string $currency ): string {
 		$name  = 'countinghouse_least_' . $currency;
 		$known = get_transient( $name );
 		if ( is_string( $known ) ) {
 			return $known;
 		}
+		// while it is asked, others do not wait for the answer, too
+		set_transient( $name, '', MINUTE_IN_SECONDS );
 		try {
 			$least = Client::minimum( $currency );
 		} catch ( Failure $failure ) {
-			$least = '';
+			$least = 422 === $failure->status ? self::NONE : '';
 		}
-		set_transient( $name, $least, '' === $least ? MINUTE_IN_SECONDS : 5 * MINUTE_IN_SECONDS );
+		if ( '' !== $least ) {
+			set_transient( $name, $least, 5 * MINUTE_IN_SECONDS );
+		}
 		return $least;
 	}
 
