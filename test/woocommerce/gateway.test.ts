@@ -594,7 +594,8 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await sentBack(id, `${withdrawal.id}`);
       const part = await until('it is booked', async () => {
         const found = await shop.order(order);
-        return found.refunds.length > 0 && found;
+        // WooCommerce makes the post of a refund before it notes the amount
+        return found.refunds.some((amount) => Number(amount) > 0) && found;
       });
       expect(part).toMatchObject({ status: 'processing', refunds: ['32.00'] });
       const rest = await operate('invoice.refund', { ...ask, amount: '0.6' });

@@ -89,6 +89,10 @@ final class Orders {
 	/** What was read of an order before the lock was had may be old, be it a post or of tables of its own (HPOS). */
 	private static function forget_read( int $order_id ): void {
 		clean_post_cache( $order_id );
+		// WooCommerce keeps what is noted of a post in a cache of its own
+		if ( is_callable( array( \WC_Order::class, 'generate_meta_cache_key' ) ) ) {
+			wp_cache_delete( \WC_Order::generate_meta_cache_key( $order_id, 'orders' ), 'orders' );
+		}
 		if ( class_exists( OrderCache::class ) ) {
 			wc_get_container()->get( OrderCache::class )->remove( $order_id );
 		}
