@@ -110,6 +110,7 @@ export function ago(seconds: number, language: Language): string {
   return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }).format(-size, unit);
 }
 
+/** A day of another year than this one has its year. */
 type Times = {
   clock(at: string | number, seconds?: boolean): string;
   day(at: string | number): string;
@@ -129,12 +130,15 @@ export function times(language: Language, timeZone: string): Times {
     new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { ...options, timeZone }).format(new Date(at));
   const clock = (at: string | number, seconds = false): string =>
     format(at, { hour: '2-digit', minute: '2-digit', ...(seconds ? { second: '2-digit' } : {}) });
-  const day = (at: string | number): string => format(at, { day: 'numeric', month: 'short' });
+  const yearOf = (at: string | number): string => dayIn(at, timeZone).slice(0, -'-mm-dd'.length);
+  const year = (at: string | number): Intl.DateTimeFormatOptions =>
+    yearOf(at) === yearOf(Date.now()) ? {} : { year: 'numeric' };
+  const day = (at: string | number): string => format(at, { day: 'numeric', month: 'short', ...year(at) });
   const isToday = (at: string | number): boolean => dayIn(at, timeZone) === dayIn(Date.now(), timeZone);
   return {
     clock,
     day,
-    long: (at) => format(at, { weekday: 'long', day: 'numeric', month: 'long' }),
+    long: (at) => format(at, { weekday: 'long', day: 'numeric', month: 'long', ...year(at) }),
     short: (at) => (isToday(at) ? clock(at) : day(at)),
     full: (at) => format(at, { dateStyle: 'medium', timeStyle: 'medium' }),
   };

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FIAT } from '../../daemon/domain/currencies.ts';
 import { ALERT_KINDS, MESSAGES, type MessageCode, SUBJECTS } from '../../daemon/domain/messages.ts';
 import { fill, LANGUAGES, type Texts } from '../../renderer/i18n.ts';
@@ -279,6 +279,27 @@ describe('times and days', () => {
     expect(times('en', 'Asia/Tokyo').full(NEW_YEAR)).toBe('1 Jan 2026, 08:30:00');
     expect(times('de', 'Europe/Berlin').clock(NEW_YEAR, true)).toBe('00:30:00');
   });
+
+  it.each([
+    ['en', '31 Dec 2025', 'Wednesday, 31 December 2025', '15 Nov', 'Sunday 15 November'],
+    ['de', '31. Dez. 2025', 'Mittwoch, 31. Dezember 2025', '15. Nov.', 'Sonntag, 15. November'],
+  ] as const)(
+    'of another year name it in %s, so that an address of years ago is not taken for one of this',
+    (...row) => {
+      vi.useFakeTimers({ now: Date.parse('2026-11-30T12:00:00Z'), toFake: ['Date'] });
+      try {
+        const [language, former, formerLong, present, presentLong] = row;
+        const { day, long, short } = times(language, 'UTC');
+        expect([day(NEW_YEAR), short(NEW_YEAR), long(NEW_YEAR)]).toEqual([former, former, formerLong]);
+        const now = '2026-11-15T12:00:00Z';
+        expect([day(now), short(now), long(now)]).toEqual([present, present, presentLong]);
+        // in Tokyo it was this year
+        expect(times('en', 'Asia/Tokyo').day(NEW_YEAR)).toBe('1 Jan');
+      } finally {
+        vi.useRealTimers();
+      }
+    },
+  );
 
   it('have 24 hours in English, too', () => {
     expect(times('en', 'UTC').clock(NEW_YEAR)).toBe('23:30');
