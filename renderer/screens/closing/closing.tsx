@@ -252,29 +252,32 @@ function Tax({ part, money, t }: { part: Part; money(amount: string): string; t:
   const language = useLanguage();
   return (
     <Section title={t('tax')} note={t('taxNote')}>
-      <table className="table">
-        <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
-        <tbody>
-          {part.taxes.map(({ rate, net, tax, gross }) => (
-            <tr key={rate}>
-              <td>{rate === null ? t('noRate') : percentOf(rate, language)}</td>
-              <td className="number">{money(net)}</td>
-              <td className="number">{money(tax)}</td>
-              <td className="number">{money(gross)}</td>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
+      <section className="table-box" tabIndex={0} aria-label={t('tax')}>
+        <table className="table">
+          <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
+          <tbody>
+            {part.taxes.map(({ rate, net, tax, gross }) => (
+              <tr key={rate}>
+                <td>{rate === null ? t('noRate') : percentOf(rate, language)}</td>
+                <td className="number">{money(net)}</td>
+                <td className="number">{money(tax)}</td>
+                <td className="number">{money(gross)}</td>
+              </tr>
+            ))}
+            <tr>
+              <td>{t('tips')}</td>
+              <td className="number">{money(part.kept_tips)}</td>
+              <td className="number">{money('0')}</td>
+              <td className="number">{money(part.kept_tips)}</td>
             </tr>
-          ))}
-          <tr>
-            <td>{t('tips')}</td>
-            <td className="number">{money(part.kept_tips)}</td>
-            <td className="number">{money('0')}</td>
-            <td className="number">{money(part.kept_tips)}</td>
-          </tr>
-          <tr className="closing-total">
-            <td colSpan={3}>{t('taken')}</td>
-            <td className="number">{money(part.taken)}</td>
-          </tr>
-        </tbody>
-      </table>
+            <tr className="closing-total">
+              <td colSpan={3}>{t('taken')}</td>
+              <td className="number">{money(part.taken)}</td>
+            </tr>
+          </tbody>
+        </table>
+      </section>
     </Section>
   );
 }

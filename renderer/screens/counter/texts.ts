@@ -165,7 +165,7 @@ export default texts(
     keptNote:
       'Countinghouse antwortet nicht. Sobald es antwortet, wird der Verkauf einmal gemacht, und sein Code erscheint.',
     drop: 'Diesen Verkauf vergessen',
-    closeDay: 'Kasse abschließen',
+    closeDay: 'Abschluss',
     shut: 'Schließen',
     refund: 'Erstatten',
     refundTitle: 'Erstattung dieses Verkaufs',

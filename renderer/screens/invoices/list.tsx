@@ -231,7 +231,7 @@ function Day({ day, paid, business, t }: DayProps): ReactNode {
   return (
     <p className="invoice-day">
       {day === dayIn(Date.now(), timeZone) && <strong>{t('today')}</strong>}
-      <span>{long(dayBounds(day, timeZone).from)}</span>
+      <span className="invoice-date">{long(dayBounds(day, timeZone).from)}</span>
       {n > 0 && <span>{others.length === 0 ? t('dayTotal', { n, amount }) : t('dayPaid', { n })}</span>}
     </p>
   );

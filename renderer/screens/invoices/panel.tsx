@@ -47,7 +47,12 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
           <span className="invoice-links">
             <Copy text={invoice.invoice_url} label={t('link')} />
             {session.place === 'browser' && (
-              <a href={invoice.invoice_url} target="_blank" rel="noreferrer" aria-label={t('openPageNote')}>
+              <a
+                href={invoice.invoice_url}
+                target="_blank"
+                rel="noreferrer"
+                aria-label={invoice.status === 'paid' ? undefined : t('openPageNote')}
+              >
                 {t(invoice.status === 'paid' ? 'receipt' : 'openPage')}
               </a>
             )}

@@ -151,21 +151,24 @@ function Taxes({ taxes, t }: { taxes: Statement['taxes']; t: T }): ReactNode {
     rate === 'tip' ? t('tips') : rate === null ? t('noRate') : percentOf(rate, language);
   return (
     <Section title={t('tax')} note={t('taxNote')}>
-      <table className="table">
-        <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
-        <tbody>
-          {taxes.map(({ currency, rate, net, tax, gross }) => (
-            <tr key={`${currency} ${rate}`}>
-              <td>{nameOf(rate)}</td>
-              {[net, tax, gross].map((amount, at) => (
-                <td key={['net', 'tax', 'gross'][at]} className="number">
-                  {fiat(amount, currency, language)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
+      <section className="table-box" tabIndex={0} aria-label={t('tax')}>
+        <table className="table">
+          <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
+          <tbody>
+            {taxes.map(({ currency, rate, net, tax, gross }) => (
+              <tr key={`${currency} ${rate}`}>
+                <td>{nameOf(rate)}</td>
+                {[net, tax, gross].map((amount, at) => (
+                  <td key={['net', 'tax', 'gross'][at]} className="number">
+                    {fiat(amount, currency, language)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
     </Section>
   );
 }

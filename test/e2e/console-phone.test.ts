@@ -1,0 +1,75 @@
+/** The console on a narrow phone: nothing of it is cut off. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumTitle, hasChromium } from '../support/chromium.ts';
+import { until } from '../support/daemon.ts';
+import { Console, shown } from './console-kit.ts';
+import { faultsOf, overhangOf } from './page-kit.ts';
+
+const NARROW = { width: 360, height: 740 };
+const SCREENS = ['home', 'invoices', 'inbox', 'withdrawals', 'withdrawals/new', 'gas', 'statement', 'closing', 'items'];
+
+/** The texts of which a part is hidden, but for a day beside its sum. */
+const cutIn = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('body *')]
+    .filter((one) => ['hidden', 'clip'].includes(getComputedStyle(one).overflowX) && one.innerText)
+    .filter((one) => !one.matches('.invoice-day, .invoice-date'))
+    .filter((one) => one.clientWidth > 2 && one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.innerText)`);
+
+describe.skipIf(!hasChromium)(chromiumTitle('the console on a phone'), () => {
+  let shop: Console;
+  let paid: string;
+  beforeAll(async () => {
+    shop = await Console.start();
+    const [business] = (await shop.call('business.list', {})).businesses;
+    await shop.call('business.brand', { business: `${business!.id}`, currency: 'EUR' });
+    paid = await shop.invoice(1_234_567.89);
+    await shop.pay(paid);
+    await shop.mine('LTC', 12);
+    await until(
+      'it is paid',
+      async () => (await shop.call('invoice.show', { invoice: paid })).invoice.status === 'paid',
+    );
+  });
+  afterAll(async () => {
+    await shop.stop();
+  });
+
+  async function open(screen: string, language: 'en' | 'de'): Promise<Page> {
+    const page = await shop.open(screen, NARROW);
+    await page.evaluate((one) => localStorage.setItem('countinghouse-language', one), language);
+    await page.reload();
+    await page.locator('main').first().waitFor();
+    await shown(page);
+    return page;
+  }
+
+  it.each(['en', 'de'] as const)('cuts off none of its own words in %s', async (language) => {
+    const page = await open('home', language);
+    for (const screen of SCREENS) {
+      await shop.go(page, screen);
+      await shown(page);
+      if (screen === 'invoices') {
+        const sum = page.locator('.invoice-day', { hasText: language === 'en' ? '1 paid' : '1 bezahlt' });
+        await sum.waitFor();
+        const box = await sum.locator('span').last().boundingBox();
+        expect(box!.x + box!.width).toBeLessThanOrEqual(NARROW.width - 16);
+      }
+      expect([screen, await cutIn(page), await overhangOf(page)]).toEqual([screen, [], 0]);
+    }
+    await shop.go(page, 'counter');
+    await page.locator('.till-keys').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollHeight')).toBe(NARROW.height);
+    await page.context().close();
+  });
+
+  it('calls the link to a receipt as it reads', async () => {
+    for (const language of ['en', 'de'] as const) {
+      const page = await open(`invoices/${paid}`, language);
+      await page.getByRole('link', { name: language === 'en' ? 'Receipt' : 'Beleg' }).waitFor();
+      expect(await faultsOf(page)).toEqual([]);
+      await page.context().close();
+    }
+  });
+});
