@@ -87,8 +87,12 @@ export function httpBridge(): Bridge {
       },
     }),
     signOut: async () => {
-      await post(`${SESSION_PATH}/end`, {});
+      // without its key nobody can use the session here, also where the service does not hear that it ends
+      await post(`${SESSION_PATH}/end`, {}).catch(() => {});
       await client.forget();
+      const channel = new BroadcastChannel(CHANNEL);
+      channel.postMessage({ type: 'signed-out' } satisfies News);
+      channel.close();
     },
   };
 }

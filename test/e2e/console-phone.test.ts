@@ -1,4 +1,4 @@
-/** The console on a narrow phone: nothing of it is cut off. */
+/** The console on a narrow phone: nothing of it is cut off, and leaving it works while the service is away. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
@@ -71,5 +71,37 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console on a phone'), () => {
       expect(await faultsOf(page)).toEqual([]);
       await page.context().close();
     }
+  });
+
+  const hasKey = (page: Page): Promise<boolean> =>
+    page.evaluate<boolean>(`new Promise((resolve) => {
+      const opening = indexedDB.open('countinghouse');
+      opening.onsuccess = () => {
+        const asked = opening.result.transaction('session').objectStore('session').count();
+        asked.onsuccess = () => { resolve(asked.result > 0); opening.result.close(); };
+      };
+    })`);
+
+  it('forgets its key when it signs out, whether or not the service answers', async () => {
+    const page = await open('settings', 'en');
+    expect(await hasKey(page)).toBe(true);
+    await page.route('**/session/end', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).first().click();
+    await page.getByText('You are not signed in here').waitFor();
+    expect(await hasKey(page)).toBe(false);
+    await page.context().close();
+  });
+
+  it('says that it is not locked to the counter if the service did not do it', async () => {
+    const page = await open('counter', 'en');
+    await page.route('**/session/lock', (route) => route.abort());
+    await page.getByRole('button', { name: 'Lock to the counter' }).click();
+    await page.getByRole('button', { name: 'Lock it' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect((await shop.call('console.list', {})).sessions.filter(({ scope }) => scope === 'counter')).toEqual([]);
+    await page.unroute('**/session/lock');
+    await page.getByRole('button', { name: 'Lock it' }).click();
+    await page.getByRole('img', { name: 'Locked to the counter' }).waitFor();
+    await page.context().close();
   });
 });

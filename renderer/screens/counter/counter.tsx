@@ -8,7 +8,7 @@ import { type Translate, useText } from '../../i18n.ts';
 import { Sheet } from '../../parts/controls.tsx';
 import { foreign } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
-import { Answer, State } from '../../parts/parts.tsx';
+import { Answer, Problem, State } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { useAwake } from './awake.ts';
 import './counter.css';
@@ -107,7 +107,11 @@ function Top({ shop, sound, onSound, locked, t }: TopProps): ReactNode {
 function Unlocked({ business, t }: { business: number; t: T }): ReactNode {
   const { bridge } = useData();
   const [asking, setAsking] = useState(false);
-  const lock = (): void => void bridge.lockToCounter?.(business).then(() => location.reload());
+  const [failed, setFailed] = useState<Error | null>(null);
+  const lock = (): void => {
+    setFailed(null);
+    bridge.lockToCounter?.(business).then(() => location.reload(), setFailed);
+  };
   return (
     <>
       {bridge.lockToCounter && (
@@ -126,6 +130,7 @@ function Unlocked({ business, t }: { business: number; t: T }): ReactNode {
       </a>
       <Sheet title={t('lockTitle')} open={asking} onClose={() => setAsking(false)}>
         <p>{t('lockNote')}</p>
+        {failed && <Problem error={failed} changes />}
         <div className="actions">
           <button type="button" className="button filled" onClick={lock}>
             {t('lockNow')}
