@@ -10,8 +10,10 @@ const READ_EVERY_MS = 60_000;
 /** Of a business that chose none. */
 const USUAL = 'USD';
 
-/** The currency of the business that is shown. */
-export const useCurrency = (): string => useBusiness()?.brand.currency ?? USUAL;
+export const ownCurrency = (business: Business | null): string => business?.brand.currency ?? USUAL;
+
+/** The currency of the business that is shown; while none is read, of one that chose none. */
+export const useCurrency = (): string => ownCurrency(useBusiness());
 
 /** `text`: as it is shown. */
 export type Price = { amount: string; currency: string; text: string };

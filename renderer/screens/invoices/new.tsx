@@ -1,42 +1,42 @@
 /** A new invoice by hand. */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { useBusiness } from '../../frame/business.tsx';
+import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
-import { useCurrency } from '../../parts/money.ts';
-import { coinName, Problem } from '../../parts/parts.tsx';
+import { ownCurrency } from '../../parts/money.ts';
+import { coinName, Problem, Still } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 
 const AMOUNT = /^\d{1,12}([.,]\d{1,2})?$/;
 
 export function NewInvoice({ open, amount, t }: { open: boolean; amount: string; t: T }): ReactNode {
+  const business = useBusiness();
   const close = (): void => go(href('invoices'));
   return (
     <Sheet title={t('newInvoice')} open={open} onClose={close}>
-      <Form amount={amount} t={t} />
+      {business ? <Form key={business.id} business={business} amount={amount} t={t} /> : <Still rows={4} />}
     </Sheet>
   );
 }
 
-function Form({ amount: first, t }: { amount: string; t: T }): ReactNode {
-  const business = useBusiness();
+function Form({ business, amount: first, t }: { business: Business; amount: string; t: T }): ReactNode {
   const { up } = useConnection();
-  const counter = useCall('counter.show', business ? { business: `${business.id}` } : {});
+  const counter = useCall('counter.show', { business: `${business.id}` });
   const make = useChange('invoice.create', 'invoice.');
   const [amount, setAmount] = useState(first);
-  const [currency, setCurrency] = useState(useCurrency());
+  const [currency, setCurrency] = useState(ownCurrency(business));
   const [crypto, setCrypto] = useState('ALL');
   const [reference, setReference] = useState('');
   const [note, setNote] = useState('');
   const [tried, setTried] = useState(false);
   const currencies = [...new Set([currency, ...(counter.data?.currencies ?? [])])];
-  const cryptos = ['ALL', ...(business?.cryptos ?? [])];
+  const cryptos = ['ALL', ...business.cryptos];
   const good = AMOUNT.test(amount.trim());
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     setTried(true);
-    if (!good || !business || !up) return;
+    if (!good || !up) return;
     const wanted = { amount: amount.trim().replace(',', '.'), currency, crypto };
     const texts = { order_id: reference.trim() || null, description: note.trim() || null };
     make.mutate(

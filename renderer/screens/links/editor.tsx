@@ -4,13 +4,13 @@ import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { LINK_ABOUT_CHARS_MAX, LINK_ITEMS_MAX, LINK_NAME_CHARS_MAX } from '../../../daemon/domain/links.ts';
 import type { Params } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { useBusiness } from '../../frame/business.tsx';
+import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Field, Segments, Select, Sure } from '../../parts/controls.tsx';
 import { DayField } from '../../parts/day-field.tsx';
 import { Icon } from '../../parts/icons.tsx';
-import { useCurrency } from '../../parts/money.ts';
-import { Answer, Copy, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
+import { ownCurrency } from '../../parts/money.ts';
+import { Answer, Copy, Foreign, Notice, Problem, Section, Still } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { Items, type ItemText } from './items.tsx';
 import { Preview } from './preview.tsx';
@@ -72,9 +72,22 @@ const back = (t: T): { to: string; name: string } => ({ to: href('links'), name:
 
 export function NewLink({ t }: { t: T }): ReactNode {
   const business = useBusiness();
+  return (
+    <Page title={t('newLink')} back={back(t)}>
+      {business ? <NewEditor key={business.id} business={business} t={t} /> : <Still />}
+    </Page>
+  );
+}
+
+function NewEditor({ business, t }: { business: Business; t: T }): ReactNode {
   const add = useChange('link.add', 'link.');
   const [address, setAddress] = useState('');
-  const [draft, setDraft] = useState<Draft>({ ...NOTHING, kind: 'fixed', currency: useCurrency(), items: [NO_ITEM] });
+  const [draft, setDraft] = useState<Draft>({
+    ...NOTHING,
+    kind: 'fixed',
+    currency: ownCurrency(business),
+    items: [NO_ITEM],
+  });
   const field = (
     <Field
       label={t('address')}
@@ -88,7 +101,6 @@ export function NewLink({ t }: { t: T }): ReactNode {
     />
   );
   const make = (wanted: LinkFields): void => {
-    if (!business) return;
     const { kind, currency } = draft;
     const link = address === '' ? null : address;
     add.mutate(
@@ -97,11 +109,9 @@ export function NewLink({ t }: { t: T }): ReactNode {
     );
   };
   return (
-    <Page title={t('newLink')} back={back(t)}>
-      <Editor draft={draft} setDraft={setDraft} isNew address={field} busy={add.isPending} save={make} t={t}>
-        {add.error && <Problem error={add.error} />}
-      </Editor>
-    </Page>
+    <Editor draft={draft} setDraft={setDraft} isNew address={field} busy={add.isPending} save={make} t={t}>
+      {add.error && <Problem error={add.error} />}
+    </Editor>
   );
 }
 

@@ -15,7 +15,7 @@ import { useBusinesses } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
-import { useCurrency } from '../../parts/money.ts';
+import { ownCurrency } from '../../parts/money.ts';
 import { Coin, Notice, Problem, Said, Still, Told } from '../../parts/parts.tsx';
 import { perDollar } from '../../parts/worth.ts';
 import { href } from '../../router.ts';
@@ -55,6 +55,7 @@ function askedOf(task: Task): OperatorRequest {
 export default function Approve({ task }: { task: Task }): ReactNode {
   const t = useText(TEXTS);
   const { bridge } = useData();
+  const { all } = useBusinesses();
   const shownInOf = useShownIn();
   const [speed, setSpeed] = useState<Speed>('normal');
   // read once: what stands here does not change while somebody reads it
@@ -67,6 +68,8 @@ export default function Approve({ task }: { task: Task }): ReactNode {
       const request = ApprovalRequest.of(bridge.call, proposal, proposed, askedOf(task), Date.now(), shownIn);
       return { proposed, request };
     },
+    // the businesses say in which currency
+    enabled: all.length > 0,
     placeholderData: keepPreviousData,
     staleTime: 'static', // a restart of the service makes every other answer stale
     gcTime: 0,
@@ -74,7 +77,6 @@ export default function Approve({ task }: { task: Task }): ReactNode {
   const title = titleOf(task, t);
   const back = { to: task.kind === 'pay' ? href('withdrawals') : backOf(task), name: t('title') };
   const { data } = read;
-  const { all } = useBusinesses();
   const other = useOwnBusiness(data);
   const error = read.error ?? other;
   const isRefused = error !== null && 'code' in error && String(error.code).startsWith('review.');
@@ -103,15 +105,15 @@ export default function Approve({ task }: { task: Task }): ReactNode {
   );
 }
 
-/** The currency of the business, at the rates of the withdrawal's network; dollars where there is none. */
+/** The currency of the withdrawal's business, at the rates of its network; dollars where there is none. */
 function useShownIn(): (proposed: Proposed) => Promise<ShownIn | undefined> {
   const { bridge } = useData();
   const { all } = useBusinesses();
-  const currency = useCurrency();
   return async ({ withdrawals }) => {
-    const network = all.find(({ id }) => id === withdrawals[0]?.business_id)?.network;
+    const own = all.find(({ id }) => id === withdrawals[0]?.business_id) ?? null;
+    const currency = ownCurrency(own);
     const found = await bridge.call('rates.list', {}).catch(() => null);
-    const rate = found && perDollar(found, network, currency);
+    const rate = found && perDollar(found, own?.network, currency);
     return rate === null ? undefined : { currency, perDollar: rate };
   };
 }

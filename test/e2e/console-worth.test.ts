@@ -1,0 +1,60 @@
+/** The console's worths and forms have the currency of the business, also while the service is slow to name it. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumTitle, hasChromium } from '../support/chromium.ts';
+import { until } from '../support/daemon.ts';
+import { stranger } from '../support/money.ts';
+import { Console } from './console-kit.ts';
+
+const SLOW_MS = 2_000;
+
+describe.skipIf(!hasChromium)(chromiumTitle('the currency of a business'), () => {
+  let shop: Console;
+  let withdrawal: string;
+  beforeAll(async () => {
+    shop = await Console.start();
+    await shop.call('business.brand', { business: '1', currency: 'EUR' });
+    await shop.call('policy.set', { business: '1', mode: 'manual', grants: [] });
+    const slug = await shop.invoice(250);
+    await shop.pay(slug);
+    await shop.mine('LTC', 12);
+    const isPaid = async () => (await shop.call('invoice.show', { invoice: slug })).invoice.status === 'paid';
+    await until('it is paid', isPaid);
+    const asked = { business: '1', crypto: 'LTC', address: stranger('LTC', 5), amount: '1' };
+    withdrawal = `${(await shop.call('withdrawal.add', asked)).withdrawal.id}`;
+    const key = { name: 'key', scopes: ['invoices' as const] };
+    const other = await shop.call('business.add', { name: 'Other shop', network: 'sandbox', key });
+    await shop.call('business.brand', { business: `${other.business.id}`, currency: 'GBP' });
+  });
+  afterAll(async () => {
+    await shop.stop();
+  });
+
+  /** Loads a screen anew, while the list of businesses takes long. `chosen`: the business that the window shows. */
+  async function slowly(screen: string, chosen: number): Promise<Page> {
+    const page = await shop.open('settings');
+    await page.evaluate((id) => localStorage.setItem('countinghouse-business?again', `${id}`), chosen);
+    await page.route('**/call/business.list', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+      await route.continue();
+    });
+    await page.goto(`${new URL(page.url()).origin}/?again#/${screen}`);
+    return page;
+  }
+
+  it.each([1, 2])('is that of an approval, whichever business the window shows: %i', async (chosen) => {
+    const page = await slowly(`withdrawals/${withdrawal}/approve`, chosen);
+    await page.locator('.headline-worth').waitFor();
+    expect(await page.locator('.headline-worth').innerText()).toMatch(/€77\.28/);
+    await page.context().close();
+  });
+
+  it.each(['invoices/new?amount=25', 'links/new'])('is that of a new one: %s', async (screen) => {
+    const page = await slowly(screen, 1);
+    const currency = page.getByLabel('Currency').first();
+    await currency.waitFor();
+    // also for who types before the businesses are read
+    expect(await currency.inputValue()).toBe('EUR');
+    await page.context().close();
+  });
+});
