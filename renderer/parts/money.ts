@@ -9,6 +9,8 @@ import { type Money, moneyOf, perDollar } from './worth.ts';
 const READ_EVERY_MS = 60_000;
 /** Of a business that chose none. */
 const USUAL = 'USD';
+/** Of the items of such a business, whatever rates there are now. */
+export const TILL_CURRENCY = 'EUR';
 
 export const ownCurrency = (business: Business | null): string => business?.brand.currency ?? USUAL;
 

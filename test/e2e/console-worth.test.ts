@@ -57,4 +57,26 @@ describe.skipIf(!hasChromium)(chromiumTitle('the currency of a business'), () =>
     expect(await currency.inputValue()).toBe('EUR');
     await page.context().close();
   });
+
+  it('is that of the counter, which is never another business’s, and follows it', async () => {
+    const page = await slowly('counter', 2);
+    await page.locator('.till-amount').waitFor();
+    expect(await page.locator('.till-top h1').innerText()).toBe('Other shop');
+    expect(await page.locator('.till-amount').innerText()).toBe('£0.00');
+    await page.unroute('**/call/business.list');
+    await shop.call('business.brand', { business: '2', currency: 'USD' });
+    await shop.invoice(25);
+    await page.getByText('$0.00').waitFor();
+    await page.context().close();
+  });
+
+  it('of items is the same where they are written and where they are sold, if the business has none', async () => {
+    await shop.call('business.brand', { business: '2', currency: null });
+    await shop.call('item.add', { business: '2', items: [{ name: 'Espresso', price: '2.40' }] });
+    const page = await slowly('items', 2);
+    await page.getByText('€2.40').first().waitFor();
+    await page.goto(page.url().replace('#/items', '#/counter'));
+    await page.getByText('€2.40').first().waitFor();
+    await page.context().close();
+  });
 });

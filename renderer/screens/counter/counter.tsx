@@ -31,7 +31,11 @@ export default function Counter(): ReactNode {
   const { session } = useData();
   const locked = session.scope === 'counter';
   const chosen = useBusiness();
-  const shop = useCall('counter.show', locked || !chosen ? {} : { business: `${chosen.id}` }, { every: READ_EVERY_MS });
+  const shop = useCall('counter.show', locked || !chosen ? {} : { business: `${chosen.id}` }, {
+    every: READ_EVERY_MS,
+    // without the business it would be another one's counter
+    enabled: locked || chosen !== null,
+  });
   const items = useCall('item.list', { business: `${shop.data?.business}` }, { enabled: shop.data !== undefined });
   const [sale, setSale] = useState(() => localStorage.getItem(SALE));
   const show = useCallback((slug: string | null): void => {
@@ -59,9 +63,16 @@ export default function Counter(): ReactNode {
             {sale !== null ? (
               <SaleScreen key={sale} slug={sale} shop={data} sound={sound} onNext={() => show(null)} t={t} />
             ) : (items.data?.items.length ?? 0) > 0 ? (
-              <Tiles shop={data} items={items.data?.items ?? []} selling={selling} onSale={show} t={t} />
+              <Tiles
+                key={data.business}
+                shop={data}
+                items={items.data?.items ?? []}
+                selling={selling}
+                onSale={show}
+                t={t}
+              />
             ) : (
-              <Keypad shop={data} selling={selling} onSale={show} t={t} />
+              <Keypad key={data.business} shop={data} selling={selling} onSale={show} t={t} />
             )}
           </>
         )}

@@ -6,6 +6,7 @@ import { useLanguage, useText } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { Icon, type Shape } from '../../parts/icons.tsx';
+import { TILL_CURRENCY } from '../../parts/money.ts';
 import { Fiat, State, type Tone } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
 import { useHashRoute } from '../../router.ts';
@@ -28,9 +29,9 @@ export function Keypad({ shop, selling, onSale, t }: KeypadProps): ReactNode {
   const { up } = useConnection();
   const { query } = useHashRoute();
   const [note, setNote] = useState('');
-  const [currency, setCurrency] = useState(
-    () => shop.currency ?? localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR',
-  );
+  const [chosen, setChosen] = useState(() => localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? TILL_CURRENCY);
+  // that of the business may change while the till is open
+  const currency = shop.currency ?? chosen;
   const decimals = decimalsOf(currency);
   const [digits, setDigits] = useState(() => digitsOf(query.get('amount') ?? '', decimals));
   const { tip, field } = useTip(BigInt(digits || '0'), currency, decimals, t);
@@ -45,7 +46,7 @@ export function Keypad({ shop, selling, onSale, t }: KeypadProps): ReactNode {
   useDigits((key) => setDigits((now) => press(now, key)), submit);
   const choose = (wanted: string): void => {
     localStorage.setItem(CURRENCY, wanted);
-    setCurrency(wanted);
+    setChosen(wanted);
   };
   const shown = fiat(amount, currency, language);
   return (

@@ -6,6 +6,7 @@ import { useLanguage } from '../../i18n.ts';
 import { Segments, Select, Sheet } from '../../parts/controls.tsx';
 import { fiat, foreign } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
+import { TILL_CURRENCY } from '../../parts/money.ts';
 import { State } from '../../parts/parts.tsx';
 import { amountOf, CENTS, press } from './amount.ts';
 import {
@@ -48,7 +49,7 @@ export function Tiles({ shop, items, selling, onSale, t }: Props): ReactNode {
   const language = useLanguage();
   const [cart, setCart] = useState<Cart>([]);
   const [typing, setTyping] = useState(false);
-  const currency = shop.currency ?? shop.currencies[0] ?? 'EUR';
+  const currency = shop.currency ?? TILL_CURRENCY;
   const decimals = FIAT[currency] ?? CENTS;
   const money = (units: bigint): string => fiat(amountOf(`${units}`, decimals), currency, language);
   return (

@@ -7,7 +7,7 @@ import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { Field, Sure } from '../../parts/controls.tsx';
 import { fiat, foreign } from '../../parts/format.ts';
-import { useCurrency } from '../../parts/money.ts';
+import { TILL_CURRENCY } from '../../parts/money.ts';
 import { Answer, Foreign, Head, Problem, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { Item } from '../counter/cart.ts';
@@ -55,7 +55,7 @@ type ListProps = {
 
 function List({ items, business, edited, setEdited, t }: ListProps): ReactNode {
   const language = useLanguage();
-  const currency = useCurrency();
+  const currency = useBusiness()?.brand.currency ?? TILL_CURRENCY;
   const { up } = useConnection();
   const remove = useChange('item.remove', 'item.');
   const [text, setText] = useState('');
