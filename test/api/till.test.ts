@@ -63,6 +63,23 @@ describe('a paired till', () => {
   });
 });
 
+// other systems have one address of loopback
+it.skipIf(process.platform !== 'linux')('a stranger on the network cannot keep tills from signing in', async () => {
+  const { urls } = await call()('till.pair', { business: '1' });
+  const { origin, host } = new URL(urls[0]!);
+  const headers = { host, origin, 'content-type': 'application/json' };
+  const flood = (path: string, n: number) =>
+    Promise.all(
+      Array.from({ length: n }, () => sendRaw(origin, { method: 'POST', path, headers, body: '{}' }, '127.0.0.9')),
+    );
+  const statuses = [...(await flood('/session/sign-in', 40)), ...(await flood('/session/hello', 700))].map(
+    ({ status }) => status,
+  );
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(20);
+  const page = await ConsolePage.signIn(urls[0]!).finally(() => daemon.advance(600_000));
+  expect((await page.ask('/call/counter.show')).status).toBe(200);
+});
+
 describe('the two listeners', () => {
   it('each take their own links and sessions alone', async () => {
     const { page: till, url } = await pair();

@@ -11,13 +11,26 @@ export type Raw = {
 };
 export type Sent = { method: string; path: string; headers: Record<string, string>; body: Uint8Array | string };
 
-/** Sends exactly these headers, as a browser on `origin` would connect. `tls`: a certificate that nobody has signed is accepted. */
-export function sendRaw(origin: string, { method, path, headers, body }: Sent): Promise<Raw> {
+/**
+ * Sends exactly these headers, as a browser on `origin` would connect. `tls`: a certificate that nobody has signed is accepted.
+ * `localAddress`: of this machine, from which it is sent.
+ */
+export function sendRaw(origin: string, { method, path, headers, body }: Sent, localAddress?: string): Promise<Raw> {
   const { promise, resolve, reject } = Promise.withResolvers<Raw>();
   const { hostname, port, protocol } = new URL(origin);
   const request = protocol === 'https:' ? tlsRequest : plainRequest;
   const tls = { servername: 'localhost', rejectUnauthorized: false };
-  const call = request({ hostname, port, path, method, headers, agent: false, ...tls }, (response) => {
+  const options = {
+    hostname,
+    port,
+    path,
+    method,
+    headers,
+    agent: false,
+    ...tls,
+    ...(localAddress && { localAddress }),
+  };
+  const call = request(options, (response) => {
     const parts: Buffer[] = [];
     response.on('data', (part: Buffer) => parts.push(part));
     response.on('error', reject);

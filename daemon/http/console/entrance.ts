@@ -10,7 +10,7 @@ import type { ConsoleSessions } from './sessions.ts';
 
 const SIGN_INS_PER_MINUTE = 20;
 const GREETINGS_PER_MINUTE = 600;
-const BUCKETS_MAX = 1;
+const BUCKETS_MAX = 1_000;
 
 /** An uncompressed point of the curve in base64url. */
 const Key = z.string().regex(/^[\w-]{87}$/);
@@ -43,9 +43,14 @@ export class Entrance {
     this.#greetings = limit(GREETINGS_PER_MINUTE);
   }
 
+  /** Each device of the shop's network has its own limit. To the console everybody comes through this machine or its proxy. */
+  #take(limit: TokenBuckets, { socket }: IncomingMessage): ReturnType<TokenBuckets['take']> {
+    return this.#atTill ? limit.take(socket.remoteAddress ?? '') : limit.takeFrom('');
+  }
+
   /** Throws `Refused` for a body that is no JSON. */
   async signIn(request: IncomingMessage): Promise<Answer> {
-    const taken = this.#signIns.takeFrom('');
+    const taken = this.#take(this.#signIns, request);
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
     const params = SignIn.safeParse(await readJson(request));
     const { origin = '', 'user-agent': name = '' } = request.headers;
@@ -60,7 +65,7 @@ export class Entrance {
 
   /** Opens a channel, or tells a page that its session has ended. Throws `Refused` for a body that is no JSON. */
   async greet(request: IncomingMessage): Promise<Answer> {
-    const taken = this.#greetings.takeFrom('');
+    const taken = this.#take(this.#greetings, request);
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
     const params = Greeting.safeParse(await readJson(request));
     const { origin = '' } = request.headers;
