@@ -93,6 +93,8 @@ button.offer:hover, summary.offer:hover { border-color: var(--main); background:
 .details summary { padding-block: .65rem; color: var(--quiet); cursor: pointer; }
 .txid { display: block; font-size: .9375rem; }
 .going { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: center; margin-block-start: .75rem; text-align: center; }
+/* who keeps or prints a receipt gets every word of it */
+.receipt .clip { display: inline; -webkit-line-clamp: none; line-clamp: none; overflow: visible; }
 .receipt { margin-block-start: 1.5rem; padding-block-start: 1.25rem; border-block-start: 1px solid var(--line); }
 .mail { margin-block-start: 1.25rem; }
 .mail label { font-weight: 600; }

@@ -333,6 +333,18 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), () 
     await examine(visit, 'paid-cash');
   });
 
+  it('paid, with every word of what was bought on the receipt, however long', async () => {
+    const slug = await stage.invoice({ description: 'A bag of coffee, freshly roasted. '.repeat(12).trim() });
+    await stage.operator('invoice.markPaid', { invoice: slug });
+    const visit = await opened(slug);
+    await visit.shows('paid');
+    const cut = await visit.page.evaluate<string[]>(`[...document.querySelectorAll('.receipt dd *')]
+      .filter((one) => one.scrollHeight > one.clientHeight + 1 && getComputedStyle(one).overflowY !== 'visible')
+      .map((one) => one.innerText)`);
+    expect(cut).toEqual([]);
+    await examine(visit, 'paid-long');
+  });
+
   it('canceled, before and after something came', async () => {
     const untouched = await stage.invoice({ close_url: 'https://shop.example/cart' });
     await stage.operator('invoice.cancel', { invoice: untouched });
