@@ -74,6 +74,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the currency of a business'), () =>
     await shop.call('business.brand', { business: '2', currency: null });
     await shop.call('item.add', { business: '2', items: [{ name: 'Espresso', price: '2.40' }] });
     const page = await slowly('items', 2);
+    await page.getByRole('heading', { name: 'All items' }).waitFor();
+    // nothing is asked for before it is known of which business
+    await page.waitForTimeout(SLOW_MS / 2);
+    expect(await page.getByRole('alert').count()).toBe(0);
     await page.getByText('€2.40').first().waitFor();
     await page.goto(page.url().replace('#/items', '#/counter'));
     await page.getByText('€2.40').first().waitFor();

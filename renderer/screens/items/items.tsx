@@ -26,7 +26,7 @@ export default function Items(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
   const ref = `${business?.id}`;
-  const found = useCall('item.list', { business: ref }, { enabled: business !== undefined });
+  const found = useCall('item.list', { business: ref }, { enabled: business !== null });
   const [edited, setEdited] = useState<number | null>(null);
   return (
     <Page title={t('items')} back={{ to: href('counter'), name: t('counter') }}>
