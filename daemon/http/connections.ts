@@ -1,4 +1,4 @@
-/** The share of each address in the connections of the public server. */
+/** The share of each address in the connections of the public server, and of each device in those of the tills. */
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Places, type Shares } from './places.ts';
@@ -8,6 +8,10 @@ export const CONNECTIONS_MAX = 5_000;
 /** The others are kept for trusted proxies, and for programs of this machine: a shop's own backend. */
 const STRANGERS_MAX = 4_000;
 const CONNECTIONS_SHARES: Shares = [200, 400, 800];
+
+/** Of the tills' listener. Fewer than it takes, because an ended one needs a moment to go. */
+const DEVICES_MAX = 160;
+const DEVICE_SHARES: Shares = [40, DEVICES_MAX, DEVICES_MAX];
 
 /** The addresses of programs of this machine, unless they choose others of loopback. */
 const OWN = ['127.0.0.1', '::1'];
@@ -25,6 +29,16 @@ export function shareConnections(isTrusted: (address: string, hop: number) => bo
     const address = socket.remoteAddress ?? '';
     if (isTrusted(address, 0)) return;
     const leave = (isOwn(address) ? own : strangers).take(address, () => socket.destroy());
+    if (leave) socket.once('close', leave);
+    else socket.destroy();
+  };
+}
+
+/** Ends connections of a device above its share, and the oldest when all are taken: no device keeps the tills out. */
+export function shareAmongDevices(): (socket: Socket) => void {
+  const devices = new Places({ total: DEVICES_MAX, shares: DEVICE_SHARES, equals: 'oldest' });
+  return (socket) => {
+    const leave = devices.take(socket.remoteAddress ?? '', () => socket.destroy());
     if (leave) socket.once('close', leave);
     else socket.destroy();
   };

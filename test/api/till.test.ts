@@ -1,4 +1,5 @@
 /** A till on the shop's network: paired once, it sells for its business and does nothing else. */
+import { connect } from 'node:net';
 import type { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LinkEnded } from '../../daemon/contract/console-client.ts';
@@ -79,6 +80,29 @@ it.skipIf(process.platform !== 'linux')('a stranger on the network cannot keep t
   const page = await ConsolePage.signIn(urls[0]!).finally(() => daemon.advance(600_000));
   expect((await page.ask('/call/counter.show')).status).toBe(200);
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'a stranger on the network cannot take all connections of the tills',
+  async () => {
+    const { urls } = await call()('till.pair', { business: '1' });
+    const { port } = new URL(urls[0]!);
+    const opened = Array.from({ length: 250 }, () => {
+      const socket = connect({ host: '127.0.0.1', port: Number(port), localAddress: '127.0.0.9' });
+      // most are ended at once
+      socket.on('error', () => {});
+      return socket;
+    });
+    try {
+      await Promise.all(
+        opened.map((socket) => new Promise((done) => socket.once('connect', done).once('close', done))),
+      );
+      const page = await ConsolePage.signIn(urls[0]!);
+      expect((await page.ask('/call/counter.show')).status).toBe(200);
+    } finally {
+      for (const socket of opened) socket.destroy();
+    }
+  },
+);
 
 describe('the two listeners', () => {
   it('each take their own links and sessions alone', async () => {

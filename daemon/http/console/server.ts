@@ -24,6 +24,7 @@ import { isMethod, rulesOf } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { portFault } from '../../kit/port-fault.ts';
 import type { Asset } from '../assets/asset.ts';
+import { shareAmongDevices } from '../connections.ts';
 import { TokenBuckets } from '../limits.ts';
 import { type Answer, failed, failure, run } from '../operator/answer.ts';
 import type { Context } from '../operator/context.ts';
@@ -201,6 +202,7 @@ export class ConsoleServer {
     if (!listener.atTill) await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
     const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
     server.maxConnections = CONNECTIONS_MAX;
+    if (listener.atTill) server.on('connection', shareAmongDevices());
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
         const text = `Port ${port} of ${host} cannot be used for the ${key}: ${portFault(error)}. Set [${key}] port, 0 for any free one`;
