@@ -10,7 +10,6 @@ import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { endLimits, heldLimits, nextDate, noteLimits } from './limits.ts';
 import { symbol } from './parse.ts';
-import { tellFirst } from './policies.ts';
 import { confirm } from './prompt.ts';
 import { textIn } from './said.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
@@ -121,7 +120,6 @@ async function setPlan(session: Session, options: SetOptions, ...given: unknown[
   const { plans } = await session.call('forwarding.list', { business: ref.business });
   const before = plans.find(({ crypto }) => crypto === ref.crypto)?.address ?? null;
   const signed = await signedGrant(session, options, ref, { limits, before });
-  if (signed) await tellFirst(session, [signed]);
   const done = await session.call('forwarding.set', { ...ref, terms, signed });
   await noteLimits(session);
   session.print(done, () => planText(done.plan));

@@ -2,9 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { CHAINS, type ChainId } from '../domain/assets.ts';
-import { Rejected } from '../domain/errors.ts';
 import { POLICY_MODES, type PolicyMode } from '../domain/policy.ts';
-import type { Grant } from '../wallet/signer/port.ts';
 import { granted } from './approvals.ts';
 import { action, BUSINESS, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
@@ -12,7 +10,6 @@ import { endLimits, nextDate, noteLimits } from './limits.ts';
 import { symbol } from './parse.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
-import { grantDirectly } from './signer.ts';
 import { pairs, table, when } from './table.ts';
 import { asked } from './withdrawals.ts';
 
@@ -93,19 +90,9 @@ async function setPolicy(session: Session, options: PolicyOptions, business = ''
   const { grants } = await session.call('policy.grants', wanted);
   const signed = await granted(session, known, grants, wanted, await nextDate(session));
   if (signed.length === 0) session.note('The wallet is told nothing: right for a business of the sandbox alone.');
-  await tellFirst(session, signed);
   const done = await session.call('policy.set', { ...wanted, grants: signed });
   await noteLimits(session);
   print(session, done);
-}
-
-/** Grants limits to a separate signer before the service can withhold them. A locked wallet signs nothing, and the service says so. */
-export async function tellFirst(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
-  try {
-    await grantDirectly(session, signed);
-  } catch (error) {
-    if (!(error instanceof Rejected) || error.code !== 'signer.locked') throw error;
-  }
 }
 
 function print(session: Session, result: { policy: Policy }): void {
@@ -143,7 +130,6 @@ async function removeAddress(session: Session, options: PassphraseOption, ...giv
   const { grants, policy } = await session.call('addressBook.grants', { id });
   // a policy that may pay the address book needs grants for it in the wallet too
   const signed = await granted(session, options, grants, policy, await nextDate(session));
-  await tellFirst(session, signed);
   const removed = await session.call('addressBook.remove', { id, grants: signed });
   await noteLimits(session);
   session.print(removed, () => `${removed.address.label} is no longer in the address book.\n`);

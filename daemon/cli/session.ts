@@ -59,8 +59,24 @@ export class Session {
     return { dataDir: this.dataDir, folder: this.walletFolder, socket: this.signerSocket };
   }
 
-  /** Carries out what needs the wallet's passphrase. Loaded on demand: other commands need no cryptography. */
+  /**
+   * Carries out what needs the wallet's passphrase. A separate signer has limits before their MACs are given to anybody. Loaded on demand:
+   * other commands need no cryptography.
+   */
   async keyholder(): Promise<Keyholder> {
+    const keyholder = await this.#keyholder();
+    return {
+      ...keyholder,
+      authorize: async (passphrase, wanted) => {
+        const macs = await keyholder.authorize(passphrase, wanted);
+        const { grantFirst } = await import('./grant-first.ts');
+        await grantFirst(this, wanted.grants, macs.grants);
+        return macs;
+      },
+    };
+  }
+
+  async #keyholder(): Promise<Keyholder> {
     if (this.server !== null) {
       const { homeKeyholder } = await import('../home/keyholder.ts');
       return homeKeyholder(this.server, this.dataDir, this.call);

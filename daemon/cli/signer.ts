@@ -5,7 +5,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { present } from '../domain/errors.ts';
-import type { Grant } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { Failure, type Io, ownerOf, usage } from './io.ts';
 import { machineCommands } from './machines.ts';
@@ -54,19 +53,6 @@ async function run(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
   await promise;
   await service.close();
-}
-
-/**
- * Grants limits to the signer service directly, before the daemon is told, because a compromised daemon could withhold
- * a reduction of limits. Repeated grants have no effect.
- */
-export async function grantDirectly(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
-  const { dataDir, signerSocket, walletFolder: folder } = session;
-  if (signed.length === 0 || signerSocket === null) return;
-  const { withSignerService } = await import('../operator/local-keyholder.ts');
-  await withSignerService({ dataDir, folder }, signerSocket, async (signer) => {
-    for (const { grant, mac } of signed) await signer.grantPolicy(grant, mac);
-  });
 }
 
 /** After root made a wallet for a separate signer: writes the public key of backups to the service's data. */

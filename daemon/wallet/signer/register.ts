@@ -74,10 +74,16 @@ export async function limitsHeldIn(folder: string, now: number): Promise<Account
     return { grant, used, ...(isToken(grant.asset) && { gas }) };
   });
   return {
-    policies: policies.filter(({ grant }) => grant.perWithdrawal !== '0' && grant.perDay !== '0'),
+    policies: policies.filter(({ grant }) => !isEnd(grant)),
     gas: gas.filter(({ grant }) => grant.feeMax !== '0' && grant.until > now),
-    forwards: forwards.filter(({ grant }) => isForwarding(grant)),
+    forwards: forwards.filter(({ grant }) => !isEnd(grant)),
   };
+}
+
+/** Whether a grant allows nothing, and changes nothing but earlier ones. One that names a tank moves money there later. */
+export function isEnd(grant: Grant): boolean {
+  if (!('kind' in grant)) return grant.perWithdrawal === '0' || grant.perDay === '0';
+  return grant.kind === 'forward' ? !isForwarding(grant) : grant.feeMax === '0' && grant.tank === undefined;
 }
 
 /** Replaces a grant by one that allows nothing. Its date is later than that of every grant that the operator signed before. */

@@ -126,6 +126,8 @@ const ROWS: Row[] = [
       [HOME, 'keeps neither a lock nor a limit that is taken back from the wallet, whatever it answers'],
       [HERE, 'of the same user says that it locked, and locks nothing'],
       ['unit/operator/taken-back.test.ts', 'is ended before the service is asked, of every account'],
+      ['unit/operator/kept-limits.test.ts', 'do not come into force after the policy was taken back'],
+      ['unit/operator/kept-limits.test.ts', 'of %s leaves the command only once the wallet has it'],
       ['unit/operator/taken-back.test.ts', 'with every connection of its socket, does not keep a lock'],
       ['unit/operator/taken-back.test.ts', 'ends every approval and limit and locks the wallet without its passphrase'],
     ],

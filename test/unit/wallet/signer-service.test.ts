@@ -10,9 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantFirst } from '../../../daemon/cli/grant-first.ts';
 import { runCli } from '../../../daemon/cli/program.ts';
 import { Session } from '../../../daemon/cli/session.ts';
-import { grantDirectly, handOver } from '../../../daemon/cli/signer.ts';
+import { handOver } from '../../../daemon/cli/signer.ts';
 import { readBackupKey } from '../../../daemon/wallet/backup-key.ts';
 import { socketChannel } from '../../../daemon/wallet/signer/channel.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
@@ -164,7 +165,7 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     const env = { COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet };
     const limits = { network: 'regtest' as const, accountNo: 0, asset: 'LTC' as const, addresses: null };
     const [grant, mac] = grantOf({ ...limits, perWithdrawal: '0', perDay: '0', issuedAt: 2 });
-    await grantDirectly(new Session(fakeIo(env).io, { dataDir: root }), [{ grant, mac }]);
+    await grantFirst(new Session(fakeIo(env).io, { dataDir: root }), [grant], [mac]);
     const earlier = grantOf({ ...limits, perWithdrawal: '9', perDay: '9', issuedAt: 1 });
     await expect(operator.grantPolicy(...earlier)).rejects.toThrow('Newer limits are in force already');
     // no service runs here: the wallet is locked all the same
