@@ -14,11 +14,13 @@ const CANDIDATES_MAX = 64;
 
 type Keys = ReadonlySet<string>;
 /** `members`: the conflict keys of each transaction, transactions of the same keys once. `fee`: the highest. */
-type Group = { members: Keys[]; fee: bigint };
+type Group = { members: (readonly string[])[]; fee: bigint };
+/** Nearly every key is of one group. A full journal has millions of keys, and all of this is in the signer's memory. */
+type Groups = Map<string, Group | Set<Group>>;
 
 export class FeeCover {
-  /** The groups with a transaction that uses the key, by a subject and the key. */
-  readonly #groups = new Map<string, Set<Group>>();
+  /** By a subject, and by a key: the groups with a transaction that uses it. */
+  readonly #groups = new Map<string, Groups>();
 
   /** How much more counts against the grant of this subject when a transaction with these conflict keys is signed. */
   riseOf(subject: string, conflictKeys: readonly string[], fee: bigint): bigint {
@@ -30,20 +32,23 @@ export class FeeCover {
     const keys = new Set(conflictKeys);
     const group = this.#groupFor(subject, keys, fee) ?? { members: [], fee: 0n };
     if (group.fee < fee) group.fee = fee;
-    if (!group.members.some((member) => isSame(member, keys))) group.members.push(keys);
+    if (!group.members.some((member) => isSame(member, keys))) group.members.push([...keys]);
+    const groups: Groups = this.#groups.get(subject) ?? new Map();
+    this.#groups.set(subject, groups);
     for (const key of keys) {
-      const name = nameOf(subject, key);
-      const groups = this.#groups.get(name);
-      if (groups) groups.add(group);
-      else this.#groups.set(name, new Set([group]));
+      const known = groups.get(key);
+      if (known === undefined) groups.set(key, group);
+      else if (known instanceof Set) known.add(group);
+      else if (known !== group) groups.set(key, new Set([known, group]));
     }
   }
 
   /** The group in which the least more counts, of several the oldest. */
   #groupFor(subject: string, keys: Keys, fee: bigint): Group | undefined {
+    const groups = this.#groups.get(subject);
     const candidates = new Set<Group>();
     for (const key of keys) {
-      for (const group of this.#groups.get(nameOf(subject, key)) ?? []) {
+      for (const group of each(groups?.get(key))) {
         if (candidates.size < CANDIDATES_MAX) candidates.add(group);
       }
     }
@@ -55,7 +60,10 @@ export class FeeCover {
   }
 }
 
-const nameOf = (subject: string, key: string): string => `${subject} ${key}`;
+const each = (known: Group | Set<Group> | undefined): Iterable<Group> => {
+  if (known === undefined) return [];
+  return known instanceof Set ? known : [known];
+};
 
 const rise = (group: Group | undefined, fee: bigint): bigint => {
   const counted = group?.fee ?? 0n;
@@ -65,7 +73,8 @@ const rise = (group: Group | undefined, fee: bigint): bigint => {
 /** Whether a transaction of these keys conflicts with each of the group. One with the keys of a member does as that member does. */
 function isOpenTo({ members }: Group, keys: Keys): boolean {
   if (members.some((member) => isSame(member, keys))) return true;
-  return members.length < MEMBERS_MAX && members.every((member) => [...keys].some((key) => member.has(key)));
+  return members.length < MEMBERS_MAX && members.every((member) => member.some((key) => keys.has(key)));
 }
 
-const isSame = (one: Keys, other: Keys): boolean => one.size === other.size && [...one].every((key) => other.has(key));
+const isSame = (member: readonly string[], keys: Keys): boolean =>
+  member.length === keys.size && member.every((key) => keys.has(key));

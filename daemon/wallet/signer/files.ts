@@ -3,6 +3,8 @@ export const VAULT_FILE = 'wallet.json';
 export const JOURNAL_FILE = 'signer-journal.jsonl';
 /** The maximum size of the journal: a full one accepts no more signatures, and a backup accepts this size. */
 export const JOURNAL_BYTES_MAX = 512 * 1_048_576;
+/** A full journal takes two to three times its size in the memory of the signer, which could not open the wallet otherwise. */
+export const SIGNER_HEAP_MB_MAX = 2_048;
 /**
  * How much of the journal, and how much a day, signatures fill that need no new approval of the operator: under grants, or of another version.
  * A day has room for some 30,000 lines. Else somebody who had the service for an hour could leave a wallet that signs nothing any more.

@@ -9,8 +9,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CODE_FOLDER, entryFile } from '../../kit/program.ts';
+import { SIGNER_HEAP_MB_MAX } from './files.ts';
 
-const HEAP_MB_MAX = 1_024;
 /** A semi-space of the young generation, which has three. It would grow to 16 MB each while a library is loaded, and stay. */
 const YOUNG_MB_MAX = 2;
 
@@ -40,7 +40,7 @@ export function fence(folder: string): string[] {
     '--disallow-code-generation-from-strings',
     '--disable-warning=ExperimentalWarning',
     '--expose-gc',
-    `--max-old-space-size=${HEAP_MB_MAX}`,
+    `--max-old-space-size=${SIGNER_HEAP_MB_MAX}`,
     `--max-semi-space-size=${YOUNG_MB_MAX}`,
   ];
 }
