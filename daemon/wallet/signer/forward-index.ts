@@ -25,8 +25,8 @@ export class ForwardIndices {
     for (const coin of coins) uses.byCoin.set(coin, index);
     if (index <= uses.highest) return;
     uses.highest = index;
-    // relative to the newest one, so that a clock that was set back does not drop recent ones
-    uses.begunAt = [...uses.begunAt.filter((begun) => begun > at - 2 * MS_PER_DAY), at];
+    // the newest, whatever their time: a clock that was ahead once must not give back what was used on the day that it returns to
+    uses.begunAt = [...uses.begunAt, at].slice(-NEW_IN_DAY);
   }
 
   /** The index that a payment of these coins must pay. `from`: the first one that the operator allowed. */

@@ -191,4 +191,11 @@ describe('the next address', () => {
     const in24Hours = (ms: number) => indices.next('k', FROM, [], START + 24 * HOUR + ms);
     expect([next(indices), in24Hours(-1), in24Hours(0)]).toEqual([last, last, last + 1]);
   });
+
+  it('counts those of a day, too, after the clock was days ahead for one payment', () => {
+    const indices = new ForwardIndices();
+    for (let n = 0; n < NEW_IN_DAY - 1; n++) indices.take(at(FROM + n), [`${n}`], START);
+    indices.take(at(FROM + NEW_IN_DAY - 1), ['ahead'], START + 72 * HOUR);
+    expect(next(indices)).toBe(FROM + NEW_IN_DAY - 1);
+  });
 });
