@@ -232,7 +232,7 @@ async function changeTank(session: Session, options: PassphraseOption, ...given:
   const done = await session.call('gas.tank', { business, chain, index, signed });
   session.print(
     done,
-    () => `The tank is ${done.address} now. Collect what the former one holds: countinghouse gas collect\n`,
+    () => `The tank is ${done.address} now. Collect what the former one holds: ${session.commandText('gas collect')}\n`,
   );
 }
 

@@ -35,12 +35,12 @@ async function psbt(session: Session, { out }: { out?: string }, id = ''): Promi
   } catch (error) {
     throw new Failure(`${out} cannot be written: ${(error as Error).message}`);
   }
-  session.print({ ...found, file: out }, () => handedText(id, out));
+  session.print({ ...found, file: out }, () => handedText(session, id, out));
 }
 
-const handedText = (id: string, file: string): string =>
+const handedText = (session: Session, id: string, file: string): string =>
   `${file} is the PSBT of withdrawal ${id}. Compare recipient and amount in the wallet that signs it. ` +
-  `Then: countinghouse withdrawal signed ${id} FILE\n`;
+  `Then: ${session.commandText(`withdrawal signed ${id} FILE`)}\n`;
 
 async function signed(session: Session, _: object, id = '', file = ''): Promise<void> {
   const done = await session.call('withdrawal.signed', { id, signed: (await fileOf(file)).toString('base64') });

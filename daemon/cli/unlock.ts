@@ -134,10 +134,9 @@ export async function revokeApprovals(session: Session, options: PassphraseOptio
   return session.call('wallet.status', {});
 }
 
-const STATES: Record<Wallet['state'], string> = {
-  none: "there is none yet: 'countinghouse business add' makes it",
-  locked: 'locked: withdrawals wait',
-  unlocked: 'unlocked',
+const stateText = (session: Session, state: Wallet['state']): string => {
+  if (state === 'none') return `there is none yet: '${session.commandText('business add')}' makes it`;
+  return state === 'locked' ? 'locked: withdrawals wait' : state;
 };
 
 function print(session: Session, result: { wallet: Wallet }): void {
@@ -146,7 +145,9 @@ function print(session: Session, result: { wallet: Wallet }): void {
     pairs([
       [
         'wallet',
-        isAway(wallet) ? 'away: the separate signer does not answer, and withdrawals wait' : STATES[wallet.state],
+        isAway(wallet)
+          ? 'away: the separate signer does not answer, and withdrawals wait'
+          : stateText(session, wallet.state),
       ],
       ['fingerprint', wallet.fingerprint ?? '-'],
       [

@@ -93,15 +93,24 @@ export async function writeServer(folder: string, server: Server): Promise<void>
 /** Forgets how a server is reached. The wallet in its folder stays: its words may be the only ones there are. */
 export const forgetServer = (folder: string): Promise<void> => rm(join(folder, FILE), { force: true });
 
+/** Whether it is a tunnel on this computer or an onion service, which encrypt by themselves. */
+const isPlain = ({ hostname, host }: URL): boolean =>
+  ['localhost', '127.0.0.1', '[::1]'].includes(hostname) || isOnionHost(host);
+
+/** Without its beginning, an address is of https, but for those that are reached without it. */
+function urlOf(typed: string): URL | null {
+  const text = typed.includes('://') ? typed : `https://${typed}`;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url && text !== typed && isPlain(url) ? new URL(`http://${typed}`) : url;
+}
+
 /** The address that was typed as a URL, with the name that its folder gets. Throws `Rejected('signer.server')`. */
 export function addressOf(typed: string): { url: string; name: string } {
-  const text = typed.includes('://') ? typed : `${isOnionHost(typed) ? 'http' : 'https'}://${typed}`;
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = urlOf(typed);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.pathname !== '/' || url.search !== '') {
     throw new Rejected('signer.server', `${typed} is no address of a server, such as pay.shop.example`);
   }
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) || isOnionHost(url.host);
-  if (url.protocol === 'http:' && !isLocal) {
+  if (url.protocol === 'http:' && !isPlain(url)) {
     throw new Rejected('signer.server', 'Only a tunnel on this computer or an onion service is reached without https');
   }
   return {

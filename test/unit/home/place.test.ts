@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readServer, writeServer } from '../../../daemon/home/place.ts';
+import { addressOf, readServer, writeServer } from '../../../daemon/home/place.ts';
 
 const SERVER = {
   url: 'https://pay.shop.example',
@@ -42,5 +42,25 @@ it('is of the time when it was joined first, until another server takes its plac
     expect(await readServer(folder)).toEqual(SERVER);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+});
+
+it.each([
+  ['pay.shop.example', 'https://pay.shop.example'],
+  ['pay.shop.example:8481', 'https://pay.shop.example:8481'],
+  // a tunnel has no certificate
+  ['127.0.0.1:8481', 'http://127.0.0.1:8481'],
+  ['localhost:8481', 'http://localhost:8481'],
+  ['[::1]:8481', 'http://[::1]:8481'],
+  ['localhost', 'http://localhost'],
+  ['https://localhost:8481', 'https://localhost:8481'],
+])('of the address %s is %s', (typed, url) => {
+  expect(addressOf(typed).url).toBe(url);
+});
+
+it('has no address without https but on this computer', () => {
+  expect(() => addressOf('http://pay.shop.example')).toThrow('without https');
+  for (const typed of ['localhost.shop.example', '127.0.0.1.shop.example']) {
+    expect(addressOf(typed).url).toBe(`https://${typed}`);
   }
 });
