@@ -3,7 +3,7 @@
  *
  * Invariant: the server is trusted with nothing. Each order is judged by the signer's process, as everywhere, one at a time; what
  * needs a passphrase is refused. When a connection breaks, the next one begins with nothing of it: the server asks again, and the
- * same order has the same bytes.
+ * same order has the same bytes, of Monero the same key images.
  */
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';

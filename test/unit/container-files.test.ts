@@ -104,7 +104,13 @@ it('compose.signer.yaml gives the wallet to a container of another user without 
   const signer = signerService('signer');
   expect(signer).toContain(`command: [signer, --folder, /signer, --socket, ${socket}]`);
   expect(signer).toContain('volumes: ["signer:/signer", "signer-socket:/run/countinghouse-signer"]');
-  for (const line of ['user: "8482:8480"', 'network_mode: none', 'read_only: true', 'cap_drop: [ALL]']) {
+  for (const line of [
+    'user: "8482:8480"',
+    'network_mode: none',
+    'read_only: true',
+    'cap_drop: [ALL]',
+    'ulimits: { core: 0 }',
+  ]) {
     expect(signer).toContain(line);
   }
   const service = signerService('countinghouse');

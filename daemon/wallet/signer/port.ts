@@ -262,7 +262,7 @@ export interface Signer {
    */
   custody(sealed: Sealed): Promise<CustodyResult>;
   /**
-   * Signs without sending. The same order gives the same bytes. Throws `Rejected`: `signer.locked` (wait and ask
+   * Signs without sending. The same order gives the same bytes, of Monero the same key images. Throws `Rejected`: `signer.locked` (wait and ask
    * again), `signer.approval` (no valid approval), `signer.limit` (above a policy's grant; the operator must approve),
    * `signer.conflict` (an earlier version could confirm beside this one), `signer.differs` (the plan differs from the
    * intents: a bug or an attack), `signer.input` (an input differs from its transaction: a bug or an attack),
