@@ -9,7 +9,7 @@ import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { gasOfDay } from '../../domain/forwarding.ts';
 import { identityText } from './approval.ts';
-import { forwardGasOf, forwardSubjectOf, isForwarding } from './forward.ts';
+import { forwardGasOf, forwardSubjectOf, isDearer, isForwarding } from './forward.ts';
 import { gasSubjectOf, isOwnMove, type OwnMove, riseOf } from './gas.ts';
 import {
   needConflict,
@@ -50,7 +50,7 @@ export function judgeForwardGas(
   const rise = memory.policyFees.riseOf(subject, conflictKeys, fee);
   const given = riseOf(funded.units, known?.funded ?? 0n);
   // what was signed before is signed again, also after the grant ended: it was counted
-  if (!known || rise > 0n || given > 0n) {
+  if (isDearer(fee, known) || rise > 0n || given > 0n) {
     const feeDay = needGranted(memory.forwardGrants.get(subject), fee);
     const spent = (of: string): bigint => spentInDay(memory.policySpends, of, now);
     if (spent(subject) + rise > feeDay) throw overLimit('the fees of 24 hours would be above their limit');

@@ -18,6 +18,7 @@ import {
   needSameAccount,
   noApproval,
   overLimit,
+  type SignatureRecord,
   spentInDay,
   subjectOf,
   type Verdict,
@@ -62,7 +63,7 @@ function judgeForward({ withdrawals, purpose }: SignOrder, moved: Moved, { memor
   const rise = memory.policyFees.riseOf(subject, moved.conflictKeys, moved.fee);
   // what was signed before is signed again, also after the grant ended: its fee was counted
   const grant = memory.forwardGrants.get(subject);
-  const to = !known || rise > 0n ? needGranted(grant, intent, moved, { memory, now }) : undefined;
+  const to = rise > 0n || isDearer(moved.fee, known) ? needGranted(grant, intent, moved, { memory, now }) : undefined;
   const used = spentInDay(memory.policySpends, subject, now);
   const perDay = BigInt(grant?.feeDay ?? 0);
   if (rise > 0n && used + rise > perDay) throw overLimit('the fees of 24 hours would be above their limit');
@@ -70,6 +71,10 @@ function judgeForward({ withdrawals, purpose }: SignOrder, moved: Moved, { memor
   const spentForward = { subject, units: rise, ...(to && { to }) };
   return { entries: [entry], feeMax: moved.fee, spent: null, spentFee: null, spentForward };
 }
+
+/** Whether a fee is above those that a grant let go for this payment before: what counted already may be that of another one. */
+export const isDearer = (fee: bigint, known: SignatureRecord | undefined): boolean =>
+  known?.feeShare === undefined || fee > known.feeShare;
 
 /** Returns the address of an extended public key that it pays; undefined where the grant is for an address. */
 function needGranted(

@@ -1,6 +1,6 @@
 /** The memory of a journal: the signatures that were given out, and the limits that are left. */
 import { assetOf } from '../../domain/assets.ts';
-import { maxOf } from '../../domain/money.ts';
+import { divideUp, maxOf } from '../../domain/money.ts';
 import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
 import type { Epoch } from './approval.ts';
 import { FeeCover } from './fee-cover.ts';
@@ -192,6 +192,7 @@ export class JournalMemory implements Memory {
         policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
         ...fundedOf(before, line),
         ...forwardedOf(before, line),
+        ...feeShareOf(before, line, byPolicy === true),
       });
     }
     if (line.spentForward?.to) this.forwardIndices.take(line.spentForward.to, line.inputs, line.at);
@@ -232,6 +233,23 @@ function fundedOf(
 function forwardedOf(before: SignatureRecord | undefined, line: SignLine): Pick<SignatureRecord, 'forwarded'> {
   const subject = gasUseOf(line)?.subject ?? line.spentForward?.subject ?? before?.forwarded;
   return subject === undefined ? {} : { forwarded: subject };
+}
+
+/** Of a batch with payments that the operator approved, their highest fees are no part of what limits let go. */
+function feeShareOf(
+  before: SignatureRecord | undefined,
+  { entries, fee, spentForward }: SignLine,
+  byPolicy: boolean,
+): Pick<SignatureRecord, 'feeShare'> {
+  const known = before?.feeShare;
+  if (!byPolicy && !spentForward) return known === undefined ? {} : { feeShare: known };
+  let [left, count] = [BigInt(fee), 0n];
+  for (const one of entries) {
+    if (one.byPolicy || spentForward) count += 1n;
+    else left -= BigInt(one.feeMax);
+  }
+  const share = divideUp(maxOf(left, 0n), count);
+  return { feeShare: maxOf(known ?? 0n, share) };
 }
 
 /** The gas that a deposit address got to send its token on, by the subject of that limit. */

@@ -9,6 +9,7 @@
 
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { maxOf } from '../../domain/money.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { type Epoch, identityText, openIdentityText } from './approval.ts';
 import type { FeeCover } from './fee-cover.ts';
@@ -46,6 +47,8 @@ export type SignatureRecord = {
   feeMax: bigint;
   /** The highest fee that was counted against a grant for it; null if the operator approved it. */
   policyFee: bigint | null;
+  /** The highest share of a fee that limits let go for it: as much for each payment of its transaction. Absent: none did. */
+  feeShare?: bigint;
   /** The most that a deposit address got by it for gas; absent: nothing. */
   funded?: bigint;
   /** The subject of the limit of forwarding that it counted against; absent: no grant of forwarding approved it. */
@@ -293,10 +296,11 @@ function judgePolicyTotal(
   if (byPolicy.length === 0) return { spent: null, spentFee: null };
   const feeSubject = subjectOf({ ...moved, asset: moved.feeAsset });
   const rise = memory.policyFees.riseOf(feeSubject, moved.conflictKeys, moved.fee);
-  const share = BigInt(memory.grants.get(feeSubject)?.perWithdrawal ?? 0);
-  const feeMax = entries.reduce((total, one) => total + one.feeMax, share * BigInt(byPolicy.length));
-  if (rise > 0n && moved.fee > feeMax)
-    throw overLimit(`the fee is above the limit of ${moved.feeAsset} for one withdrawal`);
+  const limit = BigInt(memory.grants.get(feeSubject)?.perWithdrawal ?? 0);
+  // what was let go is signed again, also where the limit is lower now
+  const shareOf = ({ intent }: Entry): bigint => maxOf(limit, memory.signed.get(intent.uuid)?.feeShare ?? 0n);
+  const feeMax = entries.reduce((sum, one) => sum + one.feeMax + (one.policyUnits === null ? 0n : shareOf(one)), 0n);
+  if (moved.fee > feeMax) throw overLimit(`the fee is above the limit of ${moved.feeAsset} for one withdrawal`);
   const paid = byPolicy.reduce((total, units) => total + units, 0n);
   const within = (asset: AssetId, units: bigint): PolicyUse => {
     const subject = subjectOf({ ...moved, asset });

@@ -86,6 +86,24 @@ describe('a grant of forwarding', () => {
     expect(await codeOf(session.sign(forward('other')))).toBe('signer.limit');
   });
 
+  it('lets no payment cost what another one of the same coins may, by its own share', async () => {
+    await give({ feeMax: null });
+    const large = forward('large', 4_000n);
+    const small = (fee: bigint): UtxoOrder => {
+      const order = forward('small', fee);
+      order.plan.inputs = large.plan.inputs;
+      order.previous = large.previous;
+      order.withdrawals[0]!.intent.units = '10000000';
+      order.plan.outputs[0]!.units = 10_000_000n;
+      order.plan.outputs[1]!.units = 140_000_000n - fee;
+      return order;
+    };
+    expect((await session.sign(small(1_000n))).fee).toBe(1_000n);
+    expect((await session.sign(large)).fee).toBe(4_000n);
+    expect(await codeOf(session.sign(small(1_001n)))).toBe('signer.limit');
+    expect((await session.sign(small(1_000n))).fee).toBe(1_000n);
+  });
+
   const two = (): UtxoOrder => {
     const order = payment('LTC', ['a', 'b'], 10_000_000n);
     for (const one of order.withdrawals) one.approval = { by: 'forward' };

@@ -139,6 +139,21 @@ describe('a policy', () => {
     expect(await letGo(paying([0], 20_000n))).toBe(20_000n);
   });
 
+  it('lets no fee of a batch go for one of its payments, though it counted before', async () => {
+    await session.grant(...grantOf({ ...grant, perWithdrawal: '20000', issuedAt: 2 }));
+    expect(await letGo(paying([1, 2, 3], 60_000n))).toBe(60_000n);
+    for (const purpose of ['pay', 'cancel'] as const) {
+      expect(await letGo(paying([1], 20_001n, purpose))).toBe(0n);
+      expect(await letGo(paying([1, 2], 40_001n, purpose))).toBe(0n);
+    }
+    expect(await letGo(paying([1], 20_000n))).toBe(20_000n);
+    // the batch itself is signed again, whatever the limit is now
+    await session.grant(...grantOf({ ...grant, perWithdrawal: '1000', issuedAt: 3 }));
+    expect(await letGo(paying([1, 2, 3], 60_000n))).toBe(60_000n);
+    expect(await letGo(paying([1], 20_000n))).toBe(20_000n);
+    expect(await letGo(paying([2], 20_001n))).toBe(0n);
+  });
+
   it.each(['pay', 'cancel'] as const)(
     'has its payment replaced by the operator once its limit is taken back: %s',
     async (purpose) => {
