@@ -213,7 +213,7 @@ export async function approve(world: AccountWorld): Promise<string> {
     return `withdrawal ${found.id} was paid by another machine, and is rejected`;
   }
   const amount = wanted.units === null ? {} : { amount: formatUnits(wanted.units, assetOf(wanted.asset)) };
-  const asked = { kind: 'approve' as const, expected: { to: found.address, ...amount } };
+  const asked = { kind: 'approve' as const, expected: { to: found.address, crypto: wanted.asset, ...amount } };
   return carryOut(world, { kind: 'pay', id: `${found.id}` }, asked, () => world.approved.add(wanted.address));
 }
 
