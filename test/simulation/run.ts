@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ACTIONS as ACCOUNT_ACTIONS, simulateAccounts } from './accounts/simulation.ts';
 import type { AccountWorld } from './accounts/world.ts';
-import { Crashed } from './appliance.ts';
+import { buryRest, Crashed } from './appliance.ts';
 import { serveConnections } from './electrum.ts';
 import { serveHosts } from './http.ts';
 import { ACTIONS as MONERO_ACTIONS, simulateMonero } from './monero/simulation.ts';
@@ -129,6 +129,7 @@ try {
         : row.kind === 'monero'
           ? await simulateMonero(seed, steps, time, wallet, place, connectMonero, choiceOf(row))
           : await simulate(seed, steps, time, wallet, place, connect, choiceOf(row));
+    await buryRest();
     taken += outcome.steps;
     longest = Math.max(longest, time.longestTurnMs);
     longestWrites = Math.max(longestWrites, time.longestWritesMs);

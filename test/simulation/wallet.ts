@@ -128,6 +128,8 @@ export class LocalSigner implements Signer {
   readonly #folder: string;
   readonly #time: Time;
   #session: Session | null = null;
+  /** The last one that was opened, whose opening nobody may hear of when the power fails. */
+  #opened: Promise<Session> | null = null;
   #last: Promise<unknown> = Promise.resolve();
   /** The connection over which it is asked now. `ends`: see `cut`; null: it holds. */
   #line: { ends: number | null } = { ends: null };
@@ -156,7 +158,10 @@ export class LocalSigner implements Signer {
 
   open(): Promise<void> {
     return this.#inTurn(async () => {
-      this.#session ??= await this.#time.outside(Session.open(this.#folder, PASSPHRASE, this.#time.wall));
+      if (!this.#session) {
+        this.#opened = Session.open(this.#folder, PASSPHRASE, this.#time.wall);
+        this.#session = await this.#time.outside(this.#opened);
+      }
       if (!existsSync(this.#ended)) return;
       await this.#time.outside(this.#session.endApprovals());
       rmSync(this.#ended);
@@ -232,7 +237,7 @@ export class LocalSigner implements Signer {
 
   /** Closes the files of a dead one. */
   async bury(): Promise<void> {
-    const session = this.#session;
+    const session = await this.#opened?.catch(() => null);
     this.#session = null;
     await session?.close();
   }
