@@ -19,6 +19,7 @@ import { Crashed } from '../appliance.ts';
 import { refused } from '../people.ts';
 import { PASSPHRASE } from '../wallet.ts';
 import { Fault } from '../world.ts';
+import type { Front } from './front.ts';
 import { type AccountWorld, ENDPOINTS, type Invoice } from './world.ts';
 
 export type AccountAction = (world: AccountWorld) => Promise<string> | string;
@@ -138,6 +139,27 @@ export function trouble(world: AccountWorld): string {
     others.length > 0 && random.chance(0.5) ? (random.pick(['down', 'silent'] as const) ?? 'down') : 'well';
   world.health[endpoint] = health;
   return `endpoint ${endpoint} is ${health}`;
+}
+
+/** An operator puts a balancer before nodes at different blocks, limits what is answered, or ends both. */
+export function front({ random, fronts }: AccountWorld): string {
+  const endpoint = random.whole(0, ENDPOINTS - 1);
+  const before = fronts[endpoint];
+  if (!before) return '';
+  const what = random.weighted([
+    [5, 'balance'],
+    [2, 'limit'],
+    [3, 'end'],
+  ] as const);
+  if (what === 'limit') return `endpoint ${endpoint} ${before.limit()}`;
+  if (what === 'balance') before.balance();
+  else endFront(before);
+  return `endpoint ${endpoint} is ${before.isBalanced ? 'several nodes at different blocks' : 'one node without limits'}`;
+}
+
+export function endFront(front: Front): void {
+  front.end();
+  front.unlimit();
 }
 
 export function fees(world: AccountWorld): string {

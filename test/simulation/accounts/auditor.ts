@@ -4,7 +4,7 @@ import type { AssetId } from '../../../daemon/domain/assets.ts';
 import { textIn } from '../../../daemon/domain/messages.ts';
 import { refused } from '../people.ts';
 import { Fault } from '../world.ts';
-import { balanceOf, shownInvoice, withdrawals } from './actions.ts';
+import { balanceOf, endFront, shownInvoice, withdrawals } from './actions.ts';
 import { heed } from './older.ts';
 import { type AccountWorld, ENDPOINTS, type Invoice, type Payment } from './world.ts';
 
@@ -79,6 +79,7 @@ async function judgePaid(world: AccountWorld, invoice: Invoice): Promise<void> {
 /** The end of a run: everybody tells the truth and blocks go on. Then the books are the chain's. */
 export async function judgeEnd(world: AccountWorld): Promise<void> {
   world.liar.end();
+  for (const front of world.fronts) endFront(front);
   for (let at = 0; at < ENDPOINTS; at++) world.health[at] = 'well';
   world.network.baseFee = 1_000_000_000n;
   world.appliance.fuse = Number.POSITIVE_INFINITY;

@@ -4,7 +4,7 @@
  */
 import { encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem';
 import type { Random } from '../random.ts';
-import type { AccountNetwork, Mined, ShownLog } from './network.ts';
+import type { Mined, Shown, ShownLog } from './network.ts';
 import { type Answered, type Asked, answer, blocksOf, isWanted, type Json, type LogFilter } from './rpc.ts';
 
 const TRANSFER = keccak256(new TextEncoder().encode('Transfer(address,address,uint256)'));
@@ -14,7 +14,7 @@ const LOW_GAS: Hex = '0x5400';
 
 /** What is asked of an address. `units`: of the invoice that it was given to. */
 export type Target = { address: Hex; units: bigint; token: Hex | null };
-type Lies = { network: AccountNetwork; targets: readonly Target[]; seed: string };
+type Lies = { network: Shown; targets: readonly Target[]; seed: string };
 type Lie = { name: string; change(lies: Lies, asked: Asked, told: Answered): Answered | Promise<Answered> };
 
 type Fields = { [key: string]: Json };
@@ -251,7 +251,7 @@ export class Liar {
   }
 
   /** What an endpoint answers. */
-  async answer(network: AccountNetwork, endpoint: number, targets: readonly Target[], asked: Asked): Promise<Answered> {
+  async answer(network: Shown, endpoint: number, targets: readonly Target[], asked: Asked): Promise<Answered> {
     let told = await answer(network, asked);
     if (endpoint !== this.endpoint || this.lies.length === 0) return told;
     const aboutProofs = ABOUT_PROOFS[this.#began % ABOUT_PROOFS.length];

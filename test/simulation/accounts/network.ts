@@ -15,7 +15,7 @@ import {
 
 const GAS_LIMIT = 30_000_000n;
 const BLOCK_SECONDS = 12;
-const FINAL_DEPTH = 8;
+export const FINAL_DEPTH = 8;
 const GWEI = 1_000_000_000n;
 /** Private keys of payers. Each sends one transaction after the other. */
 const PAYER_KEY = new Uint8Array(32).fill(7);
@@ -61,6 +61,25 @@ const senderOf = (tx: MachineTx): Hex => bytesToHex(tx.getSenderAddress().bytes)
 
 /** The most that a transaction may take from its sender, wei. */
 const costOf = ({ gasLimit, maxFeePerGas, value }: MachineTx): bigint => gasLimit * maxFeePerGas + value;
+
+/** What a node shows of the network, and takes from others. */
+export type Shown = Pick<
+  AccountNetwork,
+  | 'name'
+  | 'machine'
+  | 'chain'
+  | 'byHash'
+  | 'pool'
+  | 'baseFee'
+  | 'tip'
+  | 'final'
+  | 'isCanonical'
+  | 'placeOf'
+  | 'nonceInPool'
+  | 'accountAt'
+  | 'call'
+  | 'submit'
+>;
 
 export class AccountNetwork {
   readonly name: EvmChain;

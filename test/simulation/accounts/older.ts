@@ -6,7 +6,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { refused } from '../people.ts';
 import { Fault } from '../world.ts';
-import { approve, withdraw, withdrawals } from './actions.ts';
+import { approve, endFront, withdraw, withdrawals } from './actions.ts';
 import type { AccountWorld } from './world.ts';
 
 /** `invoices`: how many there were. */
@@ -103,6 +103,8 @@ export async function twin(world: AccountWorld): Promise<string> {
   if (world.isUnwarned) return '';
   world.liar.end();
   world.health.fill('well');
+  // each machine sees within a minute what is in a block: until one has seen the other, nothing can prevent that both pay
+  for (const front of world.fronts) endFront(front);
   const first = world.appliance;
   // of two machines that run, neither stays behind unseen
   first.fuse = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@
 import { bytesToHex, type Hex } from 'viem';
 import { chainIdOf } from '../../../daemon/domain/evm.ts';
 import type { MachineTx } from './machine.ts';
-import { type AccountNetwork, idOf, type Mined, type ShownLog } from './network.ts';
+import { idOf, type Mined, type Shown, type ShownLog } from './network.ts';
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type Asked = { method: string; params: Json[] };
@@ -19,7 +19,7 @@ const refusal = (message: string, code = SERVER_ERROR): Answered => ({ error: { 
 type Tag = { blockHash?: Hex } | string | undefined;
 
 /** The block that a tag names; null: not on the chain. */
-function blockAt(network: AccountNetwork, tag: Tag): Mined | null {
+function blockAt(network: Shown, tag: Tag): Mined | null {
   if (typeof tag === 'object') {
     const found = tag.blockHash === undefined ? undefined : network.byHash.get(tag.blockHash);
     return found && network.isCanonical(found) ? found : null;
@@ -32,7 +32,7 @@ function blockAt(network: AccountNetwork, tag: Tag): Mined | null {
 type Call = { from?: Hex; to?: Hex; value?: Hex; data?: Hex; input?: Hex };
 
 /** Answers one call by the truth of the network. */
-export async function answer(network: AccountNetwork, { method, params }: Asked): Promise<Answered> {
+export async function answer(network: Shown, { method, params }: Asked): Promise<Answered> {
   const [first, second] = params;
   switch (method) {
     case 'eth_chainId':
@@ -122,7 +122,7 @@ function shownTransaction(tx: MachineTx): { [key: string]: Json } {
   };
 }
 
-function transaction(network: AccountNetwork, id: Hex): Json {
+function transaction(network: Shown, id: Hex): Json {
   const place = network.placeOf(id);
   if (place) return minedTransaction(place.mined, place.at);
   const waiting = network.pool.get(id);
@@ -168,21 +168,21 @@ const isOneOf = (wanted: null | undefined | Hex | Hex[], value: Hex | undefined)
 export const isWanted = ({ address, topics = [] }: LogFilter, log: ShownLog): boolean =>
   isOneOf(address, log.address) && topics.every((wanted, i) => isOneOf(wanted, log.topics[i]));
 
-function logs(network: AccountNetwork, filter: LogFilter): Answered {
+function logs(network: Shown, filter: LogFilter): Answered {
   const blocks = blocksOf(network, filter);
   if (!blocks) return refusal('unknown block');
   return { result: blocks.flatMap(({ txs }) => txs.flatMap((one) => one.logs.filter((log) => isWanted(filter, log)))) };
 }
 
 /** The blocks that a filter names; null where one is not there. */
-export function blocksOf(network: AccountNetwork, { blockHash, fromBlock, toBlock }: LogFilter): Mined[] | null {
+export function blocksOf(network: Shown, { blockHash, fromBlock, toBlock }: LogFilter): Mined[] | null {
   if (blockHash === undefined)
     return network.chain.slice(Number(fromBlock ?? 0), Number(toBlock ?? network.tip.height) + 1);
   const found = network.byHash.get(blockHash);
   return found ? [found] : null;
 }
 
-async function account(network: AccountNetwork, method: string, address: Hex, tag: Tag): Promise<Answered> {
+async function account(network: Shown, method: string, address: Hex, tag: Tag): Promise<Answered> {
   const mined = blockAt(network, tag);
   if (!mined) return refusal('header for hash not found');
   const { nonce, balance } = await network.accountAt(address, mined);
@@ -190,7 +190,7 @@ async function account(network: AccountNetwork, method: string, address: Hex, ta
   return { result: quantity(tag === 'pending' ? network.nonceInPool(address, nonce) : nonce) };
 }
 
-async function run(network: AccountNetwork, method: string, call: Call, tag: Tag): Promise<Answered> {
+async function run(network: Shown, method: string, call: Call, tag: Tag): Promise<Answered> {
   const mined = blockAt(network, tag);
   if (!mined) return refusal('header for hash not found');
   const { from = null, to = null, value = '0x0', data = call.input ?? '0x' } = call;
@@ -199,7 +199,7 @@ async function run(network: AccountNetwork, method: string, call: Call, tag: Tag
   return { result: method === 'eth_call' ? returned : quantity(gas) };
 }
 
-async function send(network: AccountNetwork, raw: Hex): Promise<Answered> {
+async function send(network: Shown, raw: Hex): Promise<Answered> {
   const bytes = Buffer.from(raw.slice(2), 'hex');
   const refused = await network.submit(bytes);
   return refused === null ? { result: idOf(network.machine.read(bytes)) } : refusal(refused);

@@ -33,6 +33,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [1, 'roll back', rollBack],
   [3, 'heed', heed],
   [1, 'twin', twin],
+  [6, 'front', actions.front],
 ];
 
 /** Milliseconds that each step takes by itself. */

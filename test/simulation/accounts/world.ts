@@ -19,6 +19,7 @@ import { Random } from '../random.ts';
 import type { Time } from '../time.ts';
 import type { Wallet } from '../wallet.ts';
 import { Fault } from '../world.ts';
+import { Front } from './front.ts';
 import { Liar, type Target } from './liars.ts';
 import { AccountNetwork } from './network.ts';
 import type { Snapshot } from './older.ts';
@@ -57,6 +58,7 @@ export class AccountWorld {
   readonly wallet: Wallet;
   readonly folder: string;
   readonly chain: EvmChain;
+  readonly #seed: number;
   readonly #agreeFromUsd: number;
   readonly invoices: Invoice[] = [];
   readonly payments: Payment[] = [];
@@ -81,6 +83,8 @@ export class AccountWorld {
   readonly uncertain = new Set<string>();
   #machines = 0;
   readonly health: Health[] = Array.from({ length: ENDPOINTS }, () => 'well');
+  /** What stands before each endpoint's nodes. */
+  fronts: readonly Front[] = [];
   readonly trail: string[] = [];
   network!: AccountNetwork;
   token!: Hex;
@@ -90,6 +94,7 @@ export class AccountWorld {
   #strangers = 0;
 
   constructor(seed: number, time: Time, wallet: Wallet, folder: string) {
+    this.#seed = seed;
     this.random = new Random(seed);
     this.time = time;
     this.wallet = wallet;
@@ -108,6 +113,7 @@ export class AccountWorld {
   /** Starts the network, the first machine and the shop. */
   async open(): Promise<void> {
     this.network = await AccountNetwork.start(this.chain, () => Math.floor(this.time.truth / 1_000));
+    this.fronts = Array.from({ length: ENDPOINTS }, (_, at) => new Front(this.network, this.#seed * ENDPOINTS + at));
     this.token = await this.network.deploy(
       this.chain === 'ETH' ? deployOf('TetherLike') : deployOf('Standard', [18, 'USDT']),
     );
@@ -156,8 +162,10 @@ contract = "${this.token}"
 
   async #answer(endpoint: number, text: string) {
     const asked = JSON.parse(text) as (Asked & { id: unknown }) | (Asked & { id: unknown })[];
+    const front = this.fronts[endpoint] as Front;
+    if (front.refuses([asked].flat().length)) return { status: 429, body: {} };
     const one = async (call: Asked & { id: unknown }): Promise<object> => {
-      const told = await this.liar.answer(this.network, endpoint, this.targets(), call);
+      const told = front.refusal(call) ?? (await this.liar.answer(front.shown(), endpoint, this.targets(), call));
       return { jsonrpc: '2.0', id: call.id, ...told };
     };
     if (!Array.isArray(asked)) return { status: 200, body: await one(asked) };
