@@ -18,6 +18,7 @@ import { PASSPHRASE } from '../wallet.ts';
 import { Fault } from '../world.ts';
 import { paymentOf } from './chain.ts';
 import { NODES } from './liar.ts';
+import { ODDITIES, OddNode } from './oddities.ts';
 import type { Invoice, MoneroWorld } from './world.ts';
 
 export type MoneroAction = (world: MoneroWorld) => Promise<string> | string;
@@ -25,6 +26,9 @@ type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 
 const MINUTE_MS = 60_000;
 const ALL_MAX = 200;
+const LAG_MAX = 20;
+/** A payment counts, and a coin can be spent, in its tenth block. */
+const DEPTH_MAX = 9;
 
 export async function request(world: MoneroWorld): Promise<string> {
   const { appliance, business, random } = world;
@@ -252,6 +256,27 @@ export async function crash(world: MoneroWorld): Promise<string> {
     if (!(error instanceof Crashed)) throw error;
   });
   return `the power will fail within ${world.appliance.fuse} commits`;
+}
+
+/** A node is odd from now on, or every node is as most are. */
+export function oddNode(world: MoneroWorld): string {
+  const { random, chain, odd } = world;
+  const node = random.whole(0, NODES - 1);
+  const oddity = random.pick(ODDITIES);
+  if (!oddity || random.chance(0.4)) {
+    odd.clear();
+    return 'no node is odd';
+  }
+  odd.set(node, new OddNode(chain, oddity, random.whole(1, LAG_MAX)));
+  return `node ${node} ${oddity}`;
+}
+
+/** A longer branch replaces almost as many blocks as a payment waits for. */
+export function reorganiseDeep(world: MoneroWorld): string {
+  const depth = world.random.whole(5, DEPTH_MAX);
+  world.chain.reorganise(depth, () => world.random.chance(0.8), world.time.truth);
+  world.liar.mined(world.chain, 1, world.time.truth);
+  return `${depth} blocks are replaced: ${world.chain.tip.height}`;
 }
 
 /** An invoice as the merchant API shows it. */

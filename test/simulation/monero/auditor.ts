@@ -69,6 +69,7 @@ async function judgePaid(world: MoneroWorld, invoice: Invoice): Promise<void> {
 /** The end of a run: everybody tells the truth and blocks go on. Then the books are the chain's. */
 export async function judgeEnd(world: MoneroWorld): Promise<void> {
   world.liar.end();
+  world.odd.clear();
   for (let at = 0; at < NODES; at++) world.health[at] = 'well';
   world.appliance.fuse = Number.POSITIVE_INFINITY;
   await world.appliance.unlock();

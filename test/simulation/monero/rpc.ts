@@ -110,12 +110,13 @@ export const isRefused = (error: unknown): error is Error => error instanceof Re
 /** The heights that a request for blocks names. */
 export const heightsOf = (asked: Uint8Array): number[] => (readSection(asked).get('heights') as bigint[]).map(Number);
 
-/** The blocks at these heights. */
-export function blocksOf({ blocks }: Chain, heights: readonly number[]): Buffer {
+/** The blocks at these heights. `mark`: of the whole answer. */
+export function blocksOf({ blocks }: Chain, heights: readonly number[], mark: Fields = {}): Buffer {
   const found = heights.flatMap((height) => blocks[height] ?? []);
   if (found.length < heights.length) return epee({ status: 'Error retrieving block' });
   return epee({
     blocks: found.map(({ blob, txs }) => ({ block: blob, txs: txs.map(({ raw }) => raw) })),
     status: 'OK',
+    ...mark,
   });
 }

@@ -24,6 +24,8 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [1, 'cancel', actions.replace('cancel')],
   [3, 'lock', actions.lockOrUnlock],
   [3, 'crash', actions.crash],
+  [4, 'odd node', actions.oddNode],
+  [1, 'reorganise deep', actions.reorganiseDeep],
 ];
 
 /** Milliseconds that each step takes by itself. */

@@ -16,7 +16,8 @@ import type { Time } from '../time.ts';
 import type { Wallet } from '../wallet.ts';
 import { Chain, type Tx } from './chain.ts';
 import { Liar, NODES } from './liar.ts';
-import { heightsOf, isRefused } from './rpc.ts';
+import type { OddNode } from './oddities.ts';
+import { answerTo, blocksOf, heightsOf, isRefused } from './rpc.ts';
 
 const BUSINESS = 'Shop';
 /** From here on a payment needs two operators; a spend always does. */
@@ -42,6 +43,8 @@ export class MoneroWorld {
   readonly signed = new Map<string, readonly string[]>();
   readonly rings = new Map<string, readonly (readonly RingMember[])[]>();
   readonly health: Health[] = Array.from({ length: NODES }, () => 'well');
+  /** Nodes that tell the truth otherwise than others do. */
+  readonly odd = new Map<number, OddNode>();
   readonly trail: string[] = [];
   appliance!: Appliance;
   step = 0;
@@ -116,14 +119,18 @@ export class MoneroWorld {
   }
 
   #answer(node: number, asked: string | Uint8Array, path: string): Answer['body'] {
-    if (typeof asked !== 'string') return this.liar.blocks(this.chain, node, heightsOf(asked));
+    const odd = this.liar.isLying && node === this.liar.node ? undefined : this.odd.get(node);
+    if (typeof asked !== 'string') {
+      if (odd) return blocksOf(odd.chain, heightsOf(asked), odd.mark);
+      return this.liar.blocks(this.chain, node, heightsOf(asked));
+    }
     const body = JSON.parse(asked);
     const isRpc = path === '/json_rpc';
     try {
-      const told = this.liar.answer(this.chain, node, {
-        name: isRpc ? body.method : path,
-        params: isRpc ? (body.params ?? {}) : body,
-      });
+      const call = { name: isRpc ? body.method : path, params: isRpc ? (body.params ?? {}) : body };
+      // what it takes, it tells the others
+      const own = path === '/send_raw_transaction' ? this.chain : odd?.chain;
+      const told = odd && own ? { ...answerTo(own, call), ...odd.mark } : this.liar.answer(this.chain, node, call);
       return isRpc ? { result: told } : told;
     } catch (error) {
       if (!isRefused(error)) throw error;
