@@ -152,7 +152,7 @@ function forgedHeader({ previous, timeSeconds, bits = BITS_LIMIT, worked = true 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
 /** Serves these headers instead of the chain's. `list` is asked anew for every tip of the real chain. */
-function headersOf({ server, lied }: Scene, list: (honest: Buffer[]) => Buffer[]): Behaviour {
+export function headersOf({ server, lied }: Scene, list: (honest: Buffer[]) => Buffer[]): Behaviour {
   let made: { tip: string; headers: Buffer[] } | null = null;
   const headers = (): Buffer[] => {
     const tip = server.chain.tip.hash;

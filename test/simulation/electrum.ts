@@ -19,6 +19,7 @@ import type { Time } from './time.ts';
 const LATENCIES_MS = [0, 20, 75, 300] as const;
 /** The server is told of changes; this is for what nobody tells. */
 const POLL_MS = 600_000;
+const HISTORY_MAX = 10_000;
 
 type Delay = () => number;
 
@@ -133,6 +134,8 @@ export class Served {
   #liar = 0;
   readonly #liars = new Set<number>();
   #lying: Behaviour;
+  /** What servers do that tell the truth otherwise than most. */
+  readonly #odd = new Map<number, Behaviour>();
   readonly #honest: Behaviour;
 
   private constructor(network: Network, servers: readonly ElectrumServer[], random: Random, honest: Behaviour) {
@@ -187,11 +190,26 @@ export class Served {
     this.#changed();
   }
 
+  /** From now on an honest server behaves so. */
+  disturb(server: number, behaviour: Behaviour): void {
+    this.#odd.set(server, behaviour);
+    this.#changed();
+  }
+
+  /** Every honest server behaves as most do again. */
+  settle(): void {
+    if (this.#odd.size === 0) return;
+    this.#odd.clear();
+    for (const { limits } of this.servers) limits.historyMax = HISTORY_MAX;
+    this.#changed();
+  }
+
   #changed(): void {
     const { health } = this.#network;
     if (health === 'down' || health === 'starting') this.cut();
     for (const [index, server] of this.servers.entries()) {
-      const told = index === this.#liar ? this.#lying : this.#honest;
+      const odd = this.#odd.get(index) ?? this.#honest;
+      const told = this.lie && index === this.#liar ? this.#lying : odd;
       server.behaviour = health === 'silent' ? { write: () => undefined } : told;
     }
     // one chain, which all of them follow

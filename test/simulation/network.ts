@@ -50,8 +50,6 @@ export const MEDIAN_BLOCKS = 11;
 const DEPTH_COUNTED = 16;
 const ANCESTORS_MAX = 25;
 const SIGNALS_BELOW = 0xfffffffe;
-/** Units per virtual byte, below which a node takes nothing. */
-const RELAY_RATE = 1n;
 const DUST = 294n;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -226,7 +224,8 @@ export class Node {
       if (other) conflicts.add(other);
     }
     const fee = this.network.feeOf(tx);
-    if (fee < BigInt(tx.vsize) * RELAY_RATE) return 'min relay fee not met';
+    if (fee < BigInt(tx.vsize)) return 'min relay fee not met';
+    if (fee < BigInt(tx.vsize) * this.network.relayRate) return 'mempool min fee not met';
     if (tx.outputs.some(({ units, script }) => units < DUST && script !== NOBODY)) return 'dust';
     if (conflicts.size > 0) {
       const refusal = this.#replaces(tx, fee, conflicts);
@@ -284,6 +283,10 @@ export class Network {
   health: Health = 'well';
   /** The appliance's node has the headers of the branch with the most work, and not its blocks yet. */
   catchesUp = false;
+  /** It is in its initial download. */
+  downloads = false;
+  /** Units per virtual byte, below which nodes take nothing now. */
+  relayRate = 1n;
   /** Its mempool is still being read from the disk. */
   loads = false;
   /** It takes no transaction from the appliance. */
@@ -391,6 +394,17 @@ export class Network {
     const refusal = this.miner.accept(tx);
     this.relay();
     return refusal;
+  }
+
+  /** Mempools throw out what pays too little, with what rests on it. Returns it. */
+  evictCheap(): Tx[] {
+    const before = [...this.miner.mempool.values()];
+    for (const node of [this.miner, this.own]) {
+      for (const tx of [...node.mempool.values()])
+        if (this.feeOf(tx) < BigInt(tx.vsize) * this.relayRate) node.drop(tx.txid);
+    }
+    this.onChange();
+    return before.filter(({ txid }) => !this.miner.mempool.has(txid));
   }
 
   /** The appliance's node hears what the world knows. */

@@ -25,6 +25,7 @@ const DUST = 600n;
 const SKEW_MS = MINUTE_MS;
 const GRACE_MS = DAY_MS;
 const MASS_OUTPUTS = 300;
+const CRUMBS_MAX = 12;
 /** Fewer than half of what the appliance has ready at any time: what it never derived is not its own yet. */
 const PRANKED_MAX = 8;
 /** An address whose payment vanished is the last choice for a day, counted from when that was noticed, by the blocks' time. */
@@ -250,7 +251,17 @@ export function pay(world: World): string {
   return `pays ${percent} % of invoice ${invoice.no} with ${outputs.length} outputs of ${name(tx)}`;
 }
 
-const name = ({ txid }: Tx): string => txid.slice(0, 10);
+export const name = ({ txid }: Tx): string => txid.slice(0, 10);
+
+/** Somebody sends many crumbs to the address of an invoice, each by itself. */
+export function crumbs(world: World): string {
+  const invoice = payableInvoice(world);
+  const ask = invoice?.asks[0];
+  if (!ask) return '';
+  const count = world.random.whole(2, CRUMBS_MAX);
+  for (let i = 0; i < count; i++) send(world, ask.coin, [{ units: DUST, script: ask.script }], false);
+  return `invoice ${invoice.no} gets ${count} crumbs of ${ask.coin}`;
+}
 
 /** Somebody takes an unconfirmed payment back, or pays the same again with a higher fee. */
 export function doubleSpend(world: World): string {
@@ -396,8 +407,11 @@ export function mend(world: World, network: ReturnType<World['network']>): void 
   }
   network.health = 'well';
   network.catchesUp = false;
+  network.downloads = false;
+  network.relayRate = 1n;
   network.loads = false;
   network.refuses = false;
+  world.servers.get(network.name)?.settle();
   network.forgotten.clear();
   network.relay();
 }

@@ -73,7 +73,7 @@ function chainInfo(network: Network): unknown {
     blocks: own.tip.height,
     headers: Math.max(own.tip.height, miner.tip.height),
     bestblockhash: own.tip.hash,
-    initialblockdownload: false,
+    initialblockdownload: network.downloads,
     pruned: false,
   };
 }
@@ -87,7 +87,14 @@ function mempoolInfo(network: Network): unknown {
   }
   const size = network.own.mempool.size;
   const total = { usage: bytes * 5, total_fee: Number(fees) / COIN };
-  return { loaded: !network.loads, size, bytes, ...total, mempoolminfee: 0.00001, minrelaytxfee: 0.00001 };
+  return {
+    loaded: !network.loads,
+    size,
+    bytes,
+    ...total,
+    mempoolminfee: (Number(network.relayRate) * 1_000) / COIN,
+    minrelaytxfee: 0.00001,
+  };
 }
 
 function block(network: Network, method: string, hash: string): unknown {

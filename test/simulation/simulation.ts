@@ -2,11 +2,13 @@
 import { Crashed } from './appliance.ts';
 import { judgeChains, judgeEnd, judgeFailed, judgeSigned } from './auditor.ts';
 import { combineLies, lie } from './liars.ts';
+import * as nodes from './nodes.ts';
 import * as operators from './operators.ts';
 import { endOrphan, orphan, orphanSigns } from './orphan.ts';
 import * as people from './people.ts';
 import { heed, rollBack, snapshot } from './rollback.ts';
 import type { Kind } from './seeds.ts';
+import * as servers from './servers.ts';
 import { steal } from './thief.ts';
 import { Busy, type Time } from './time.ts';
 import { twin } from './twin.ts';
@@ -54,6 +56,11 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [0.4, 'roll back', rollBack],
   [2, 'heed', heed],
   [0.3, 'twin', twin],
+  [1, 'crumbs', people.crumbs],
+  [3, 'servers', servers.trouble],
+  [1, 'older', nodes.older],
+  [1, 'fill', nodes.fill],
+  [2, 'send again', nodes.sendAgain],
 ];
 
 /** Where there is a server that may lie. */
