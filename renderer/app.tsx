@@ -3,7 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { Component, type FormEvent, type ReactNode, Suspense, useContext, useEffect, useMemo, useState } from 'react';
 import { I18nProvider } from 'react-aria-components';
 import { type Bridge, type Session, SignedOut, Strange } from './bridge.ts';
-import { Data, DataContext, type Desk, DeskContext, useData } from './data.tsx';
+import { Data, DataContext, type Desk, DeskContext, useChange, useData } from './data.tsx';
 import { BusinessProvider } from './frame/business.tsx';
 import { Menu } from './frame/menu.tsx';
 import { Palette } from './frame/palette.tsx';
@@ -211,7 +211,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 
 /** Keys that work on every screen. Ctrl L locks where the browser lets a page have it. */
 function useKeys(active: boolean, search: () => void): void {
-  const { bridge } = useData();
+  const { mutate: lock } = useChange('wallet.lock', 'wallet.');
   useEffect(() => {
     if (!active) return;
     const onKey = (event: KeyboardEvent): void => {
@@ -219,7 +219,7 @@ function useKeys(active: boolean, search: () => void): void {
       const key = event.key.toLowerCase();
       if (command && key === 'k') search();
       else if (command && key === 'n') go(href('invoices', 'new'));
-      else if (command && key === 'l') void bridge.call('wallet.lock', {});
+      else if (command && key === 'l') lock({});
       else if (key === '/' && !command && !isTyping(event.target)) {
         const field = document.querySelector<HTMLInputElement>('[data-search]');
         if (!field) return;
@@ -229,7 +229,7 @@ function useKeys(active: boolean, search: () => void): void {
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [active, bridge, search]);
+  }, [active, lock, search]);
 }
 
 type GuardProps = { signedOut(): void; children: ReactNode };

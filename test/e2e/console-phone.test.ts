@@ -1,11 +1,13 @@
-/** The console on a narrow phone: nothing of it is cut off, and leaving it works while the service is away. */
+/** The console on a narrow phone: nothing of it is cut off, and who leaves it sees what that did, also while the service is away. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { Console, shown } from './console-kit.ts';
 import { faultsOf, overhangOf } from './page-kit.ts';
+import { listen } from './stand-in.ts';
 
+const READ_MS = 1_000;
 const NARROW = { width: 360, height: 740 };
 const SCREENS = ['home', 'invoices', 'inbox', 'withdrawals', 'withdrawals/new', 'gas', 'statement', 'closing', 'items'];
 
@@ -89,6 +91,18 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console on a phone'), () => {
     await page.getByRole('button', { name: 'Sign out' }).first().click();
     await page.getByText('You are not signed in here').waitFor();
     expect(await hasKey(page)).toBe(false);
+    await page.context().close();
+  });
+
+  it('shows at once what the key that locks the wallet did', async () => {
+    const page = await open('settings', 'en');
+    const { heard, stop } = listen();
+    await page.keyboard.press('Control+l');
+    await until('it is locked', async () => heard.some((one) => one.startsWith('wallet.lock')));
+    await page.waitForTimeout(READ_MS);
+    stop();
+    const at = heard.findIndex((one) => one.startsWith('wallet.lock'));
+    expect(heard.slice(at).some((one) => one.startsWith('wallet.status'))).toBe(true);
     await page.context().close();
   });
 
