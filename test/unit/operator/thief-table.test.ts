@@ -96,6 +96,10 @@ const ROWS: Row[] = [
         'unit/wallet/signer-policy-fees.test.ts',
         'that paid a batch lets the fees of its payments alone go within its limit',
       ],
+      [
+        'unit/wallet/signer-policy-fees.test.ts',
+        'lets no fee of a batch go for one of its payments, though it counted before',
+      ],
     ],
   },
   {
