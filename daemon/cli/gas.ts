@@ -188,7 +188,8 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   const feeMax = options.maxCost === undefined ? BigInt(forecast.fee_max) : unitsOf(options.maxCost, forecast.coin);
   if (feeMax === 0n)
     throw new Failure('there is nothing worth collecting now: name --max-cost for a plan', EXIT.failed, 'gas');
-  await sayWhyItWaits(session, forecast.worth);
+  if (!session.json && forecast.worth === 0)
+    session.note('Nothing is worth collecting now: the plan waits for payments.');
   const begins_at = options.from ?? Date.now();
   const daily = options.daily === undefined ? null : hoursOf(options.daily);
   const ends_at = options.until ?? (await lastMoment(begins_at, daily));
@@ -197,14 +198,6 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   const plan = { business, chain, min_usd, price_max, daily, begins_at, ends_at, fee_max: feeMax.toString(), signed };
   const done = await session.call('gas.collect', plan);
   session.print(done, () => pairs(planLines(done.plan, forecast.coin)));
-}
-
-/** Before the passphrase is asked for. */
-async function sayWhyItWaits(session: Session, worth: number): Promise<void> {
-  const { wallet } = await session.call('wallet.status', {});
-  if (session.json) return;
-  if (worth === 0) session.note('Nothing is worth collecting now: the plan waits for payments.');
-  if (wallet.state === 'locked') session.note('The wallet is locked: the plan waits until it is unlocked.');
 }
 
 async function stop(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
@@ -230,6 +223,7 @@ async function changeTank(session: Session, options: PassphraseOption, ...given:
   }
   const signed = await signedGrant(session, options, { business, chain, feeMax: 0n, until: Date.now(), tank: index });
   const done = await session.call('gas.tank', { business, chain, index, signed });
+  if (signed) await (await import('./grant-first.ts')).tellAfter(session, signed);
   session.print(
     done,
     () => `The tank is ${done.address} now. Collect what the former one holds: ${session.commandText('gas collect')}\n`,
@@ -242,6 +236,8 @@ type GasOptions = { tank?: number; business: string; chain: EvmChain; feeMax: bi
 async function signedGrant(session: Session, options: PassphraseOption, { business, chain, ...wanted }: GasOptions) {
   const desk = await deskOf(session, business, chain);
   if (desk.network === 'sandbox') return null;
+  // before the passphrase is asked for: a locked wallet takes nothing but an end
+  if (wanted.feeMax > 0n || wanted.tank !== undefined) await (await import('./grant-first.ts')).needOpenWallet(session);
   const { gasGrantOf, gasGrantText } = await import('../operator/gas.ts');
   const grant = gasGrantOf(
     { network: desk.network, accountNo: desk.account_no, chain, ...wanted },

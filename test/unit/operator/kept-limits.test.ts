@@ -10,7 +10,7 @@ import { Session } from '../../../daemon/cli/session.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { type ForwardGrant, type GasGrant, type Grant, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
-import { endOf, limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
+import { endOf, limitsHeldIn, newestDateIn } from '../../../daemon/wallet/signer/register.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
@@ -29,6 +29,10 @@ let env: Record<string, string>;
 let closeThief: () => void;
 /** Everything that the service got. */
 let kept: Kept[];
+/** What the service answers to `gas.tank`; null: it refuses. */
+let newTank: object | null;
+/** The methods that the service was asked for. */
+let asked: string[];
 
 const policy = {
   business_id: 1,
@@ -47,6 +51,33 @@ const limits = () => {
   );
 };
 
+const desk = {
+  business_id: 1,
+  business: 'Shop',
+  network: 'regtest',
+  account_no: 0,
+  chain: 'ETH',
+  coin: 'ETH',
+  tank: { address: '0xtank', amount: '0', index: 0 },
+  former_tanks: [],
+  price: '1',
+  prices: [],
+  assets: [],
+  needs: null,
+  plan: null,
+};
+const forecast = {
+  coin: 'ETH',
+  price: '1',
+  worth: 1,
+  items: [],
+  cost: '0.001',
+  cost_usd: null,
+  fee_max: '1000000000000000',
+  fee_max_coin: '0.001',
+  needs: null,
+};
+
 /** A service that says that all is done, and keeps every limit. */
 async function thief(dataDir: string): Promise<() => void> {
   const file = { url: '', socket: null, token: 'x'.repeat(43) };
@@ -54,6 +85,9 @@ async function thief(dataDir: string): Promise<() => void> {
     'policy.grants': () => ({ grants: limits() }),
     'policy.set': () => ({ policy }),
     'rates.list': () => ({ rates, currencies: [], credits: [] }),
+    'gas.status': () => ({ desks: [desk] }),
+    'gas.forecast': () => forecast,
+    'gas.tank': () => newTank ?? undefined,
   };
   const server = createServer((request, response) => {
     let body = '';
@@ -63,6 +97,7 @@ async function thief(dataDir: string): Promise<() => void> {
     request.on('end', () => {
       const method = request.url?.split('/').at(-1) ?? '';
       const challenge = request.headers['countinghouse-challenge'];
+      if (!challenge) asked.push(method);
       if (method === 'policy.set' && !challenge) kept.push(...JSON.parse(body).grants);
       const answer = challenge ? { proof: proofOf(file, String(challenge)) } : answers[method]?.();
       response.writeHead(answer === undefined ? 503 : 200, { 'content-type': 'application/json' });
@@ -96,6 +131,8 @@ beforeEach(async () => {
     COUNTINGHOUSE_DATA_DIR: data,
   };
   kept = [];
+  asked = [];
+  newTank = null;
   closeThief = await thief(data);
 });
 afterEach(async () => {
@@ -165,7 +202,6 @@ describe('the MAC of a limit', () => {
   const KINDS: [string, () => Grant][] = [
     ['a policy', () => limits().find(({ asset }) => asset === 'LTC')!],
     ['gas', gas],
-    ['a new tank', () => ({ ...gas(), feeMax: '0', tank: 1 })],
     ['forwarding', forward],
   ];
 
@@ -180,9 +216,47 @@ describe('the MAC of a limit', () => {
     expect(await codeOf(macsOf(older))).toBe('signer.approval');
   });
 
+  it('of a new tank leaves it only while the wallet is open', async () => {
+    const grant = { ...gas(), feeMax: '0', tank: 1 };
+    expect(await codeOf(macsOf(grant))).toBe('signer.locked');
+    await unlock();
+    expect(await macsOf(grant)).toHaveLength(1);
+    // the service may refuse it
+    expect(await newestDateIn(wallet.folder)).toBe(0);
+  });
+
   it('that ends one leaves it from a locked wallet, too: it gives nobody a right', async () => {
     const ends = [gas(), forward(), limits()[0]!].map((grant) => endOf(grant, Date.now()));
     expect(await macsOf(...ends)).toHaveLength(3);
     expect((await daemon.status()).state).toBe('locked');
   });
+});
+
+describe('a new tank', () => {
+  const TANK = ['gas', 'tank', 'Shop', 'ETH'];
+
+  it('is not told to the wallet if the service refuses it', async () => {
+    await unlock();
+    expect((await cli(...TANK)).code).toBe(1);
+    expect(asked).toContain('gas.tank');
+    expect(await newestDateIn(wallet.folder)).toBe(0);
+  });
+
+  it('is in the record of the wallet once the service has accepted it', async () => {
+    await unlock();
+    newTank = { address: '0xnew', index: 1 };
+    const { code, err } = await cli(...TANK);
+    expect([code, err]).toEqual([0, expect.not.stringContaining('word of the service alone')]);
+    expect(await newestDateIn(wallet.folder)).toBeGreaterThan(0);
+  });
+
+  it.each([[TANK], [['gas', 'collect', 'Shop', 'ETH']]])(
+    'or a plan needs an open wallet before it asks: %s',
+    async (argv) => {
+      await rm(join(root, 'passphrase'));
+      const { code, err } = await cli(...argv);
+      expect([code, err]).toEqual([1, expect.stringContaining('Nothing was changed: unlock it')]);
+      expect(asked.filter((method) => ['gas.tank', 'gas.collect'].includes(method))).toEqual([]);
+    },
+  );
 });
