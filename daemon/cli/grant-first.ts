@@ -21,14 +21,18 @@ export async function grantFirst(session: Session, grants: readonly Grant[], mac
     import('../wallet/signer/register.ts'),
   ]);
   const first = [...grants.entries()].filter(([, grant]) => !isOfTank(grant));
+  let given = 0;
   try {
     await withSigner(session, session.signerSocket, async (signer) => {
-      for (const [at, grant] of first) await signer.grantPolicy(grant, macAt(macs, at));
+      for (const [at, grant] of first) {
+        await signer.grantPolicy(grant, macAt(macs, at));
+        given += 1;
+      }
     });
   } catch (error) {
     const isLocked = error instanceof Rejected && error.code === 'signer.locked';
     if (isLocked && grants.every(isEnd)) return;
-    if (isLocked) throw new Rejected('signer.locked', LOCKED);
+    if (isLocked) throw new Rejected('signer.locked', given === 0 ? LOCKED : lockedAfter(first.slice(0, given)));
     throw await namedFor(session, error);
   }
 }
@@ -69,6 +73,13 @@ async function stateOf(session: Session, socket: string): Promise<{ state: strin
 }
 
 const isOfTank = (grant: Grant): boolean => 'tank' in grant && grant.tank !== undefined;
+
+/** The first limits of several are in force in the wallet already. */
+function lockedAfter(given: [number, Grant][]): string {
+  const names = given.map(([, grant]) => ('asset' in grant ? grant.asset : `gas on ${grant.chain}`));
+  const text = `The wallet was locked meanwhile. It has the new limits of ${names.join(', ')}, and still has the others that it was granted`;
+  return `${text}. The service got none: unlock the wallet, and try again`;
+}
 
 async function withSigner<T>(
   { dataDir, walletFolder: folder }: Session,

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../../daemon/cli/program.ts';
 import { Session } from '../../../daemon/cli/session.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
@@ -215,6 +215,33 @@ describe('the MAC of a limit', () => {
     const older = { ...grant, issuedAt: grant.issuedAt - 1 };
     expect(await codeOf(macsOf(older))).toBe('signer.approval');
   });
+
+  it.each([true, false])(
+    'does not leave it if the wallet locks, which says what it has: locked halfway %s',
+    async (halfway) => {
+      await unlock();
+      const original = SignerClient.prototype.grantPolicy;
+      let calls = 0;
+      const spy = vi.spyOn(SignerClient.prototype, 'grantPolicy').mockImplementation(async function (
+        this: SignerClient,
+        grant,
+        mac,
+      ) {
+        await original.call(this, grant, mac);
+        calls += 1;
+        // the service's own client, and then the one of the command
+        if (calls === 2) await daemon.lock();
+      });
+      if (!halfway) await daemon.lock();
+      try {
+        const [first] = limits();
+        const text = halfway ? `It has the new limits of ${first!.asset}, and still has` : 'Nothing was changed';
+        await expect(macsOf(...limits())).rejects.toThrow(text);
+      } finally {
+        spy.mockRestore();
+      }
+    },
+  );
 
   it('of a new tank leaves it only while the wallet is open', async () => {
     const grant = { ...gas(), feeMax: '0', tank: 1 };
