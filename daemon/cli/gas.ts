@@ -4,17 +4,21 @@ import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
+import { needPossiblePlan } from '../domain/gas-plan.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { MS_PER_DAY, MS_PER_MINUTE } from '../domain/time.ts';
 import { confirmedGrant } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
-import { endLimits, nextDate } from './limits.ts';
+import { endLimits, nextDate, noteLimits } from './limits.ts';
 import { time, wholeNumber } from './parse.ts';
 import { textIn } from './said.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
+
+/** The service counts a price in smallest units per 1,000 gas. */
+const GWEI_DECIMALS = 12;
 
 type Desk = Result<'gas.status'>['desks'][number];
 type CollectOptions = PassphraseOption & {
@@ -190,13 +194,19 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
     throw new Failure('there is nothing worth collecting now: name --max-cost for a plan', EXIT.failed, 'gas');
   if (!session.json && forecast.worth === 0)
     session.note('Nothing is worth collecting now: the plan waits for payments.');
-  const begins_at = options.from ?? Date.now();
+  const price_max = options.maxPrice === undefined ? null : priceOf(options.maxPrice);
+  const now = Date.now();
+  const begins_at = options.from ?? now;
   const daily = options.daily === undefined ? null : hoursOf(options.daily);
-  const ends_at = options.until ?? (await lastMoment(begins_at, daily));
+  const { GAS_GRANT_MS_MAX: longest } = await import('../wallet/signer/limits.ts');
+  // of a daily plan the longest that the wallet can be granted, less a minute for a clock that differs
+  const ends_at = options.until ?? (daily ? now + longest - MS_PER_MINUTE : begins_at + MS_PER_DAY);
+  // a separate signer gets the grant before the service could refuse the plan
+  needPossiblePlan({ feeMax, beginsAt: begins_at, endsAt: ends_at, daily }, now, longest);
   const signed = await signedGrant(session, options, { business, chain, feeMax, until: ends_at });
-  const price_max = options.maxPrice ?? null;
   const plan = { business, chain, min_usd, price_max, daily, begins_at, ends_at, fee_max: feeMax.toString(), signed };
   const done = await session.call('gas.collect', plan);
+  await noteLimits(session);
   session.print(done, () => pairs(planLines(done.plan, forecast.coin)));
 }
 
@@ -265,17 +275,16 @@ function unitsOf(text: string, coin: string): bigint {
   return units;
 }
 
-type Hours = { from: string; to: string };
-
-/** Of a daily plan: the longest that the wallet can be granted, less a minute for a clock that differs. */
-async function lastMoment(begins: number, daily: Hours | null): Promise<number> {
-  if (!daily) return begins + MS_PER_DAY;
-  const { GAS_GRANT_MS_MAX } = await import('../wallet/signer/limits.ts');
-  return Date.now() + GAS_GRANT_MS_MAX - MS_PER_MINUTE;
+/** Gwei, as the service takes it: as text. */
+function priceOf(text: string): string {
+  if (parseDecimal(text, GWEI_DECIMALS) === null) throw usage(`--max-price ${text} is no number of gwei`);
+  return text;
 }
 
+type Hours = { from: string; to: string };
+
 function hoursOf(text: string): Hours {
-  const [, from, to] = /^(\d\d:\d\d)-(\d\d:\d\d)$/.exec(text) ?? [];
+  const [, from, to] = /^((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text) ?? [];
   if (from === undefined || to === undefined) throw usage(`--daily ${text}: say 02:00-05:00`);
   return { from, to };
 }

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { minuteOfDay } from '../../domain/calendar.ts';
 import { chainOf } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { needPossiblePlan } from '../../domain/gas-plan.ts';
 import type { Message } from '../../domain/messages.ts';
 import { type GasPlanRow, gasPlanOf, haltGasPlan, saveGasPlan, updateGasPlan } from '../../store/queries/gas.ts';
 import type { SpendRow } from '../../store/queries/withdrawals.ts';
@@ -40,13 +41,8 @@ export type SignedGasGrant = { grant: GasGrant; mac: string };
 
 /** Grants gas and stores the plan, which replaces an earlier one. Throws `Rejected`: `gas.plan`, `gas.grant`, `signer.*`. */
 export async function startPlan(app: App, desk: Desk, plan: NewPlan, signed: SignedGasGrant | null): Promise<void> {
-  const now = app.now();
-  const { beginsAt, endsAt, feeMax } = plan;
-  if (endsAt <= Math.max(now, beginsAt)) throw new Rejected('gas.plan', 'It ends before it begins', 'ends_at');
-  if (endsAt > now + GAS_GRANT_MS_MAX) throw new Rejected('gas.plan', 'A plan lasts 31 days at most', 'ends_at');
-  if (feeMax <= 0n) throw new Rejected('gas.plan', 'It may cost nothing', 'fee_max');
-  const { daily } = plan;
-  if (daily && daily.from === daily.to) throw new Rejected('gas.plan', 'Its hours of the day are none', 'daily');
+  const { beginsAt, endsAt, feeMax, daily } = plan;
+  needPossiblePlan(plan, app.now(), GAS_GRANT_MS_MAX);
   await grantGas(app, desk, signed, { feeMax, until: endsAt });
   const terms = {
     min_usd: plan.minUsd,

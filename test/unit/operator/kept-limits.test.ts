@@ -66,6 +66,19 @@ const desk = {
   needs: null,
   plan: null,
 };
+const plan = {
+  min_usd: '5',
+  price_max: null,
+  fee_max: '0.001',
+  used: '0',
+  begins_at: '2026-01-01T00:00:00Z',
+  ends_at: '2026-01-02T00:00:00Z',
+  daily: null,
+  only_needed: false,
+  state: 'open',
+  halted: false,
+  problem: null,
+};
 const forecast = {
   coin: 'ETH',
   price: '1',
@@ -87,6 +100,7 @@ async function thief(dataDir: string): Promise<() => void> {
     'rates.list': () => ({ rates, currencies: [], credits: [] }),
     'gas.status': () => ({ desks: [desk] }),
     'gas.forecast': () => forecast,
+    'gas.collect': () => ({ plan }),
     'gas.tank': () => newTank ?? undefined,
   };
   const server = createServer((request, response) => {
@@ -286,4 +300,29 @@ describe('a new tank', () => {
       expect(asked.filter((method) => ['gas.tank', 'gas.collect'].includes(method))).toEqual([]);
     },
   );
+});
+
+describe('a plan to collect', () => {
+  const COLLECT = ['gas', 'collect', 'Shop', 'ETH'];
+  const at = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString().replace(/\.\d+/, '');
+
+  it.each([
+    ['It ends before it begins', () => ['--from', at(3), '--until', at(2)]],
+    ['31 days at most', () => ['--until', at(32 * 24)]],
+    ['hours of the day are none', () => ['--daily', '02:00-02:00', '--max-cost', '1']],
+    ['say 02:00-05:00', () => ['--daily', '24:00-25:00', '--max-cost', '1']],
+    ['is no number of gwei', () => ['--max-price', 'much']],
+  ])('that no service takes is not told to the wallet: %s', async (text, options) => {
+    await unlock();
+    const { code, err } = await cli(...COLLECT, ...options());
+    expect([code, err]).toEqual([expect.any(Number), expect.stringContaining(text)]);
+    expect(code).not.toBe(0);
+    expect(await newestDateIn(wallet.folder)).toBe(0);
+  });
+
+  it('is shown as the wallet took it', async () => {
+    await unlock();
+    const { code, err } = await cli(...COLLECT);
+    expect([code, err]).toEqual([0, expect.stringMatching(/By the wallet's own record(.|\n)*gas on ETH/)]);
+  });
 });
