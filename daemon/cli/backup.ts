@@ -182,11 +182,12 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
     const jump = jumpAfter(options.earlierRestores);
     const taken = { others: options.otherAccounts ?? false };
     const restored = await session.asDataUser(() => restoreBackup(file, by, session.dataDir, Date.now(), jump, taken));
-    const { counts, accounts } = restored.manifest.facts;
-    const told = { ...restored, invoices: Number(counts.invoices), accounts: accounts.length };
-    if (await isThere(join(session.dataDir, CONFIG_OF_BACKUP)))
+    const { keptConfig, ...facts } = restored;
+    const { counts, accounts } = facts.manifest.facts;
+    const told = { ...facts, invoices: Number(counts.invoices), accounts: accounts.length };
+    if (keptConfig)
       session.note(`The configuration that is there stays. That of the backup is beside it: ${CONFIG_OF_BACKUP}`);
-    session.print({ data_dir: session.dataDir, ...restored }, () => restoredText(session, told, 'hash' in by));
+    session.print({ data_dir: session.dataDir, ...facts }, () => restoredText(session, told, 'hash' in by));
   } finally {
     if ('close' in by) by.close();
   }

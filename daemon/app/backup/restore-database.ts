@@ -48,7 +48,7 @@ export async function restoreDatabase(
   if ('folder' in wallet && !(await hasWallet(wallet.folder))) {
     throw new Rejected('vault.missing', `There is no wallet in ${wallet.folder}: name the folder that has wallet.json`);
   }
-  return restoreInto(dataDir, async (work) => {
+  const { result } = await restoreInto(dataDir, async (work) => {
     const database = join(work, DATABASE);
     await copyOf(file, database);
     // the log, or what undoes a change that was under way
@@ -70,6 +70,7 @@ export async function restoreDatabase(
     await revokeApprovals(vault, opened.secret, now);
     return { made_at, invoices: counts.invoices, accounts: accounts.length, unproved: watchOnly };
   });
+  return result;
 }
 
 /** A copy for its owner alone, who may change it: of a file on a stick, say, or of one that nobody may write to. */

@@ -92,6 +92,8 @@ export function readManifest(text: string): Manifest {
 
 /** `unproved`: accounts that the words do not give, by the backup's word alone, each with its descriptor or address. */
 type Restored = { manifest: Manifest; unproved: string[] };
+/** `keptConfig`: the configuration that was there stays, and that of the backup is beside it. */
+type Moved = { keptConfig: boolean };
 
 type Words = Pick<OpenedBackup, 'secret' | 'account' | 'kept'>;
 
@@ -115,13 +117,13 @@ export async function restoreBackup(
   now: number,
   jump = INDICES_JUMPED,
   { others = false } = {},
-): Promise<Restored> {
+): Promise<Restored & Moved> {
   const words = 'secret' in by ? by : null;
   if ('hash' in by) {
     await there(file);
     await needOwnPass(file, by);
   }
-  return restoreInto(dataDir, async (work) => {
+  const { result, keptConfig } = await restoreInto(dataDir, async (work) => {
     await unpackBackup(file, 'secret' in by ? by.secret : by, inFolder(work));
     const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
     const [problem] = storeProblems(join(work, DATABASE));
@@ -134,6 +136,7 @@ export async function restoreBackup(
     await rm(join(work, MANIFEST));
     return { manifest, unproved };
   });
+  return { ...result, keptConfig };
 }
 
 /** Throws `Rejected('backup.damaged')` for a database that would change by itself what the restored service stores. */
@@ -157,7 +160,10 @@ function needOwnAccounts(database: string, words: Words, others: boolean): strin
  * Moves what `fill` puts into a working folder into an empty data directory. Throws `Rejected`: `restore.not_empty`,
  * `store.locked`, `data_dir`, and what `fill` throws.
  */
-export async function restoreInto<T>(dataDir: string, fill: (work: string) => Promise<T>): Promise<T> {
+export async function restoreInto<T>(
+  dataDir: string,
+  fill: (work: string) => Promise<T>,
+): Promise<Moved & { result: T }> {
   await needUnoccupied(dataDir);
   await makeDataFolder(dataDir);
   return written(dataDir, async () => {
@@ -171,8 +177,7 @@ export async function restoreInto<T>(dataDir: string, fill: (work: string) => Pr
       const work = await mkdtemp(join(dataDir, RESTORE_WORK));
       try {
         const result = await fill(work);
-        await moveInto(work, dataDir);
-        return result;
+        return { result, keptConfig: await moveInto(work, dataDir) };
       } finally {
         await rm(work, { recursive: true, force: true });
       }
@@ -281,13 +286,18 @@ async function isOther(one: string, other: string): Promise<boolean> {
   return (await exists(other)) && !(await readFile(one)).equals(await readFile(other));
 }
 
-async function moveInto(prepared: string, dataDir: string): Promise<void> {
+/** Whether the configuration of the backup was put beside the one that is there. */
+async function moveInto(prepared: string, dataDir: string): Promise<boolean> {
   const work = `${prepared}${MOVING_SUFFIX}`;
   await rename(prepared, work);
+  // of an earlier restore
+  await rm(join(dataDir, CONFIG_OF_BACKUP), { force: true });
+  let keptConfig = false;
   for (const entry of await readdir(work)) {
     if (entry === DATABASE || (FOLDERS as readonly string[]).includes(entry)) continue;
     // one that is there was written for this machine
     const isTaken = entry === CONFIG && (await isOther(join(work, CONFIG), join(dataDir, CONFIG)));
+    keptConfig ||= isTaken;
     await rename(join(work, entry), join(dataDir, isTaken ? CONFIG_OF_BACKUP : entry));
   }
   for (const folder of FOLDERS) {
@@ -296,8 +306,9 @@ async function moveInto(prepared: string, dataDir: string): Promise<void> {
   }
   await rename(join(work, DATABASE), join(dataDir, DATABASE));
   await rm(work, { recursive: true, force: true });
-  if (process.platform === 'win32') return;
+  if (process.platform === 'win32') return keptConfig;
   const handle = await open(dataDir, 'r');
   await handle.sync();
   await handle.close();
+  return keptConfig;
 }

@@ -30,10 +30,11 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-async function restore(): Promise<void> {
+/** Whether the configuration that was there stays. */
+async function restore(): Promise<boolean> {
   const opened = await openByVault(join(root, 'first', 'vault'), 'of the test');
   try {
-    await restoreBackup(join(root, 'a.backup'), opened, into, Date.now(), 60);
+    return (await restoreBackup(join(root, 'a.backup'), opened, into, Date.now(), 60)).keptConfig;
   } finally {
     opened.close();
   }
@@ -52,8 +53,15 @@ it('comes out of the backup where there is none', async () => {
 
 it('stays where there is one, and that of the backup is put beside it', async () => {
   writeFileSync(join(into, CONFIG), OWN);
-  await restore();
+  expect(await restore()).toBe(true);
   expect(configs()).toEqual({ [CONFIG]: OWN, [OF_BACKUP]: OLD });
+});
+
+it('is alone where an earlier restore had put another one beside it', async () => {
+  writeFileSync(join(into, CONFIG), OLD);
+  writeFileSync(join(into, OF_BACKUP), OWN);
+  expect(await restore()).toBe(false);
+  expect(configs()).toEqual({ [CONFIG]: OLD });
 });
 
 it('is the one of the backup alone after an attempt that was killed once it was there', async () => {
