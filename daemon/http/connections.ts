@@ -34,9 +34,12 @@ export function shareConnections(isTrusted: (address: string, hop: number) => bo
   };
 }
 
-/** Ends connections of a device above its share, and the oldest when all are taken: no device keeps the tills out. */
+/**
+ * Ends connections of an address above its share, and the oldest of whichever has the most when all are taken: no device keeps the tills
+ * out with one address or some. With hundreds it can still end their connections.
+ */
 export function shareAmongDevices(): (socket: Socket) => void {
-  const devices = new Places({ total: DEVICES_MAX, shares: DEVICE_SHARES, equals: 'oldest' });
+  const devices = new Places({ total: DEVICES_MAX, shares: DEVICE_SHARES, equals: 'oldest', isLocal: true });
   return (socket) => {
     const leave = devices.take(socket.remoteAddress ?? '', () => socket.destroy());
     if (leave) socket.once('close', leave);

@@ -4,6 +4,7 @@
  * Invariants: no network has more than its share. When all places are taken, whoever has the most of them gives up the oldest, so that
  * nobody keeps others out with however many addresses of one network. Each step takes the same time, whatever the number of places.
  */
+import ipaddr from 'ipaddr.js';
 import { groupOf, networksOf } from './limits.ts';
 
 /** The most of one address (IPv6: of its /64), of a /56, and of a /48. */
@@ -14,9 +15,14 @@ type Place = { networks: readonly string[]; group: string; leave(): void };
 type PlacesOptions = {
   total: number;
   shares: Shares;
+  /** Of one local network: each address is another device, so each is a network of its own. */
+  isLocal?: boolean;
   /** Who goes when the newcomer's network would have as many as the largest: the oldest place of that one, or the newcomer. */
   equals: 'oldest' | 'newcomer';
 };
+
+/** An IPv4 address is the same one mapped. All invalid ones share one. */
+const wholeOf = (address: string): string => (ipaddr.isValid(address) ? ipaddr.process(address).toString() : '');
 
 export class Places {
   readonly #options: PlacesOptions;
@@ -40,10 +46,10 @@ export class Places {
    * once if the place has to go to another.
    */
   take(address: string, leave: () => void): (() => void) | null {
-    const { total, shares } = this.#options;
-    const networks = networksOf(address);
+    const { total, shares, isLocal = false } = this.#options;
+    const networks = isLocal ? [wholeOf(address)] : networksOf(address);
     if (networks.some((network, at) => (this.#counts.get(network) ?? 0) >= shares[at]!)) return null;
-    const place: Place = { networks, group: groupOf(address), leave };
+    const place: Place = { networks, group: isLocal ? networks[0]! : groupOf(address), leave };
     if (this.#taken >= total && !this.#makeRoom(place.group)) return null;
     this.#move(place, 1);
     return () => this.#free(place);

@@ -86,8 +86,9 @@ it.skipIf(process.platform !== 'linux')(
   async () => {
     const { urls } = await call()('till.pair', { business: '1' });
     const { port } = new URL(urls[0]!);
-    const opened = Array.from({ length: 250 }, () => {
-      const socket = connect({ host: '127.0.0.1', port: Number(port), localAddress: '127.0.0.9' });
+    const opened = Array.from({ length: 250 }, (_, i) => {
+      // their own share is less than all, so that some addresses are needed
+      const socket = connect({ host: '127.0.0.1', port: Number(port), localAddress: `127.0.0.${10 + (i % 5)}` });
       // most are ended at once
       socket.on('error', () => {});
       return socket;

@@ -43,9 +43,12 @@ export class Entrance {
     this.#greetings = limit(GREETINGS_PER_MINUTE);
   }
 
-  /** Each device of the shop's network has its own limit. To the console everybody comes through this machine or its proxy. */
+  /**
+   * Each address of the shop's network has its own limit, also of IPv6: all its devices share one /64. To the console everybody
+   * comes through this machine or its proxy.
+   */
   #take(limit: TokenBuckets, { socket }: IncomingMessage): ReturnType<TokenBuckets['take']> {
-    return this.#atTill ? limit.take(socket.remoteAddress ?? '') : limit.takeFrom('');
+    return limit.takeFrom(this.#atTill ? (socket.remoteAddress ?? '') : '');
   }
 
   /** Throws `Refused` for a body that is no JSON. */

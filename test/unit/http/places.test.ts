@@ -85,6 +85,20 @@ describe('places', () => {
     );
   });
 
+  it.each(['192.168.1.', '2001:db8:1:1::'])('of a local network are shared by address: %s', (network) => {
+    const places = new Places({ total: 160, shares: [40, 160, 160], equals: 'oldest', isLocal: true });
+    const left: number[] = [];
+    for (let host = 1; host <= 4; host++) {
+      for (let n = 0; n < 50; n++) {
+        const back = places.take(`${network}${host}`, () => left.push(host));
+        expect(back !== null).toBe(n < 40);
+      }
+    }
+    for (let n = 0; n < 8; n++) expect(places.take(`${network}9`, () => left.push(9))).not.toBeNull();
+    expect([...left].sort((a, b) => a - b)).toEqual([1, 1, 2, 2, 3, 3, 4, 4]);
+    expect(places.taken).toBe(160);
+  });
+
   it('are never all kept from others, with however many addresses of a /48 or a /24', () => {
     const places = new Places({ total: 4_000, shares: [200, 400, 800], equals: 'oldest' });
     let taken = 0;
