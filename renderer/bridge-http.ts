@@ -21,6 +21,8 @@ const LOCK = 'countinghouse-events';
 const UPLOAD_PIECE_BYTES = 1_000_000;
 const UPLOAD_RETRY_MS = 1_000;
 const TOO_MANY = 429;
+/** How long signing out waits for the service. */
+const SIGN_OUT_MS = 3_000;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -88,7 +90,9 @@ export function httpBridge(): Bridge {
     }),
     signOut: async () => {
       // without its key nobody can use the session here, also where the service does not hear that it ends
-      await post(`${SESSION_PATH}/end`, {}).catch(() => {});
+      const told = post(`${SESSION_PATH}/end`, {}).catch(() => {});
+      // a signal alone would not end the wait for a channel that is being opened
+      await Promise.race([told, pause(SIGN_OUT_MS)]);
       await client.forget();
       const channel = new BroadcastChannel(CHANNEL);
       channel.postMessage({ type: 'signed-out' } satisfies News);

@@ -1,5 +1,5 @@
 /** The console on a narrow phone: nothing of it is cut off, and who leaves it sees what that did, also while the service is away. */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
@@ -85,10 +85,13 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console on a phone'), () => {
       };
     })`);
 
-  it('forgets its key when it signs out, whether or not the service answers', async () => {
+  it.each([
+    ['is cut off', (route: Route) => route.abort()],
+    ['is never answered', () => {}],
+  ])('forgets its key when it signs out, also if the call to the service %s', async (_, handle) => {
     const page = await open('settings', 'en');
     expect(await hasKey(page)).toBe(true);
-    await page.route('**/session/end', (route) => route.abort());
+    await page.route('**/session/end', handle);
     await page.getByRole('button', { name: 'Sign out' }).first().click();
     await page.getByText('You are not signed in here').waitFor();
     expect(await hasKey(page)).toBe(false);
