@@ -71,6 +71,19 @@ describe.skipIf(!hasChromium)(chromiumTitle('the currency of a business'), () =>
     await page.context().close();
   });
 
+  it('says why nothing is shown while the list cannot be read, and reads it again', async () => {
+    const page = await shop.open('settings');
+    await page.route('**/call/business.list', (route) => route.abort());
+    for (const screen of ['counter', 'items', 'links/new', 'invoices/new', `withdrawals/${withdrawal}/approve`]) {
+      await page.goto(`${new URL(page.url()).origin}/?${screen}#/${screen}`);
+      await page.getByRole('button', { name: 'Try again' }).first().waitFor();
+    }
+    await page.unroute('**/call/business.list');
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.locator('.headline-worth').waitFor();
+    await page.context().close();
+  });
+
   it('of items is the same where they are written and where they are sold, if the business has none', async () => {
     await shop.call('business.brand', { business: '2', currency: null });
     await shop.call('item.add', { business: '2', items: [{ name: 'Espresso', price: '2.40' }] });

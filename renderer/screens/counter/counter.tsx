@@ -2,7 +2,7 @@
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection, useData } from '../../data.tsx';
-import { useBusiness } from '../../frame/business.tsx';
+import { NoBusiness, useBusiness } from '../../frame/business.tsx';
 import { SandboxBanner } from '../../frame/page.tsx';
 import { type Translate, useText } from '../../i18n.ts';
 import { Sheet } from '../../parts/controls.tsx';
@@ -11,10 +11,11 @@ import { Icon } from '../../parts/icons.tsx';
 import { Answer, Problem, State } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { useAwake } from './awake.ts';
+import type { Item } from './cart.ts';
 import './counter.css';
 import { Keypad } from './keypad.tsx';
 import { SaleScreen } from './sale.tsx';
-import { useSelling } from './selling.ts';
+import { type Selling, useSelling } from './selling.ts';
 import TEXTS from './texts.ts';
 import { Tiles } from './tiles.tsx';
 
@@ -56,29 +57,37 @@ export default function Counter(): ReactNode {
   return (
     <div className="till">
       <SandboxBanner network={shop.data?.network} />
-      <Answer of={shop}>
-        {(data) => (
-          <>
-            <Top shop={data} sound={sound} onSound={toggle} locked={locked} t={t} />
-            {sale !== null ? (
-              <SaleScreen key={sale} slug={sale} shop={data} sound={sound} onNext={() => show(null)} t={t} />
-            ) : (items.data?.items.length ?? 0) > 0 ? (
-              <Tiles
-                key={data.business}
-                shop={data}
-                items={items.data?.items ?? []}
-                selling={selling}
-                onSale={show}
-                t={t}
-              />
-            ) : (
-              <Keypad key={data.business} shop={data} selling={selling} onSale={show} t={t} />
-            )}
-          </>
-        )}
-      </Answer>
+      {shop.data || locked || chosen ? (
+        <Answer of={shop}>
+          {(data) => (
+            <>
+              <Top shop={data} sound={sound} onSound={toggle} locked={locked} t={t} />
+              {sale === null ? (
+                <NextSale
+                  key={data.business}
+                  shop={data}
+                  items={items.data?.items ?? []}
+                  selling={selling}
+                  onSale={show}
+                  t={t}
+                />
+              ) : (
+                <SaleScreen key={sale} slug={sale} shop={data} sound={sound} onNext={() => show(null)} t={t} />
+              )}
+            </>
+          )}
+        </Answer>
+      ) : (
+        <NoBusiness />
+      )}
     </div>
   );
+}
+
+type NextProps = { shop: Shop; items: Item[]; selling: Selling; onSale(slug: string): void; t: T };
+
+function NextSale(props: NextProps): ReactNode {
+  return props.items.length > 0 ? <Tiles {...props} /> : <Keypad {...props} />;
 }
 
 type TopProps = { shop: Shop; sound: boolean; onSound(): void; locked: boolean; t: T };

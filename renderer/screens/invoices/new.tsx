@@ -1,10 +1,10 @@
 /** A new invoice by hand. */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { type Business, useBusiness } from '../../frame/business.tsx';
+import { type Business, NoBusiness, useBusiness } from '../../frame/business.tsx';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
 import { ownCurrency } from '../../parts/money.ts';
-import { coinName, Problem, Still } from '../../parts/parts.tsx';
+import { coinName, Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 
@@ -15,7 +15,7 @@ export function NewInvoice({ open, amount, t }: { open: boolean; amount: string;
   const close = (): void => go(href('invoices'));
   return (
     <Sheet title={t('newInvoice')} open={open} onClose={close}>
-      {business ? <Form key={business.id} business={business} amount={amount} t={t} /> : <Still rows={4} />}
+      {business ? <Form key={business.id} business={business} amount={amount} t={t} /> : <NoBusiness rows={4} />}
     </Sheet>
   );
 }

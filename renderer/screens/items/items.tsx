@@ -2,7 +2,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Params } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { useBusiness } from '../../frame/business.tsx';
+import { NoBusiness, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { Field, Sure } from '../../parts/controls.tsx';
@@ -37,9 +37,13 @@ export default function Items(): ReactNode {
         <Many business={ref} t={t} />
       </Section>
       <Section title={t('all')}>
-        <Answer of={found}>
-          {({ items }) => <List items={items} business={ref} edited={edited} setEdited={setEdited} t={t} />}
-        </Answer>
+        {business ? (
+          <Answer of={found}>
+            {({ items }) => <List items={items} business={ref} edited={edited} setEdited={setEdited} t={t} />}
+          </Answer>
+        ) : (
+          <NoBusiness />
+        )}
       </Section>
     </Page>
   );

@@ -4,13 +4,13 @@ import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { LINK_ABOUT_CHARS_MAX, LINK_ITEMS_MAX, LINK_NAME_CHARS_MAX } from '../../../daemon/domain/links.ts';
 import type { Params } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { type Business, useBusiness } from '../../frame/business.tsx';
+import { type Business, NoBusiness, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Field, Segments, Select, Sure } from '../../parts/controls.tsx';
 import { DayField } from '../../parts/day-field.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { ownCurrency } from '../../parts/money.ts';
-import { Answer, Copy, Foreign, Notice, Problem, Section, Still } from '../../parts/parts.tsx';
+import { Answer, Copy, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { Items, type ItemText } from './items.tsx';
 import { Preview } from './preview.tsx';
@@ -74,7 +74,7 @@ export function NewLink({ t }: { t: T }): ReactNode {
   const business = useBusiness();
   return (
     <Page title={t('newLink')} back={back(t)}>
-      {business ? <NewEditor key={business.id} business={business} t={t} /> : <Still />}
+      {business ? <NewEditor key={business.id} business={business} t={t} /> : <NoBusiness />}
     </Page>
   );
 }

@@ -11,12 +11,12 @@ import type { OperatorRequest } from '../../../daemon/operator/review.ts';
 import type { ReviewView, ShownIn } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
-import { useBusinesses } from '../../frame/business.tsx';
+import { NoBusiness, useBusinesses } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { ownCurrency } from '../../parts/money.ts';
-import { Coin, Notice, Problem, Said, Still, Told } from '../../parts/parts.tsx';
+import { Coin, Notice, Problem, Said, Told } from '../../parts/parts.tsx';
 import { perDollar } from '../../parts/worth.ts';
 import { href } from '../../router.ts';
 import { Decision } from './decision.tsx';
@@ -99,7 +99,7 @@ export default function Approve({ task }: { task: Task }): ReactNode {
           again={() => void read.refetch()}
         />
       ) : (
-        <Still rows={8} />
+        <NoBusiness rows={8} />
       )}
     </Page>
   );
