@@ -64,10 +64,13 @@ describe.skipIf(!hasChromium)(chromiumTitle('the currency of a business'), () =>
     await page.locator('.till-amount').waitFor();
     expect(await page.locator('.till-top h1').innerText()).toBe('Other shop');
     expect(await page.locator('.till-amount').innerText()).toBe('£0.00');
+    await page.keyboard.type('2500');
+    await page.locator('.till-amount', { hasText: '£25.00' }).waitFor();
     await page.unroute('**/call/business.list');
-    await shop.call('business.brand', { business: '2', currency: 'USD' });
+    await shop.call('business.brand', { business: '2', currency: 'JPY' });
     await shop.invoice(25);
-    await page.getByText('$0.00').waitFor();
+    // what was typed for pounds is another amount in yen
+    await page.locator('.till-amount', { hasText: '¥0' }).waitFor();
     await page.context().close();
   });
 

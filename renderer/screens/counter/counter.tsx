@@ -64,7 +64,8 @@ export default function Counter(): ReactNode {
               <Top shop={data} sound={sound} onSound={toggle} locked={locked} t={t} />
               {sale === null ? (
                 <NextSale
-                  key={data.business}
+                  // what was typed is another amount in another currency
+                  key={`${data.business} ${data.currency}`}
                   shop={data}
                   items={items.data?.items ?? []}
                   selling={selling}

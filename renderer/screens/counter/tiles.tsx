@@ -30,20 +30,23 @@ import { useTip } from './tip.tsx';
 /** More are found by their category or their name. */
 const SHOWN_MAX = 60;
 const CATEGORIES_MAX = 6;
-const LAST = `countinghouse-till-last${location.search}`;
+/** Of each currency, whose smallest units its prices are in. */
+const lastOf = (currency: string): string => `countinghouse-till-last-${currency}${location.search}`;
 
 type Props = { shop: Shop; items: Item[]; selling: Selling; onSale(slug: string): void; t: T };
 
-function lastCart(): Cart {
+function lastCart(currency: string): Cart {
   try {
-    const kept = JSON.parse(localStorage.getItem(LAST) ?? '[]') as (Omit<CartLine, 'unit'> & { unit: string })[];
+    const kept = JSON.parse(localStorage.getItem(lastOf(currency)) ?? '[]') as (Omit<CartLine, 'unit'> & {
+      unit: string;
+    })[];
     return kept.map((line) => ({ ...line, unit: BigInt(line.unit) }));
   } catch {
     return [];
   }
 }
-const keepCart = (cart: Cart): void =>
-  localStorage.setItem(LAST, JSON.stringify(cart.map((line) => ({ ...line, unit: `${line.unit}` }))));
+const keepCart = (cart: Cart, currency: string): void =>
+  localStorage.setItem(lastOf(currency), JSON.stringify(cart.map((line) => ({ ...line, unit: `${line.unit}` }))));
 
 export function Tiles({ shop, items, selling, onSale, t }: Props): ReactNode {
   const language = useLanguage();
@@ -104,7 +107,7 @@ function CartPane(props: PaneProps): ReactNode {
   const { tip, field } = useTip(sum, currency, decimals, t);
   const can = sum > 0n && up && !selling.pending && shop.cryptos.some(({ ready }) => ready);
   const sell = (): void => {
-    keepCart(cart);
+    keepCart(cart, currency);
     selling.sell({
       business: shop.business,
       currency,
@@ -114,7 +117,7 @@ function CartPane(props: PaneProps): ReactNode {
       lines: linesOf(cart, decimals),
     });
   };
-  const last = cart.length === 0 ? again(lastCart(), items, decimals) : [];
+  const last = cart.length === 0 ? again(lastCart(currency), items, decimals) : [];
   return (
     <section className="till-cart" aria-label={t('cart')}>
       <ul className="till-lines">
