@@ -139,3 +139,11 @@ const withoutNew = (row: Row): Row => {
 };
 
 export const SEEDS: readonly Row[] = LATER.map(withoutNew);
+
+/** Short runs in which honest servers and nodes are awkward: every run of the tests has all of them. */
+export const AWKWARD: readonly Row[] = [
+  { seed: 5, steps: 40, kind: 'core', also: 'crumbs:8,servers:8,older:8,fill:8,send again:8' },
+  { seed: 5, steps: 33, kind: 'electrum', also: 'crumbs:8,servers:12,older:4,fill:8,send again:8' },
+  { seed: 5, steps: 21, kind: 'accounts', also: 'front:12' },
+  { seed: 5, steps: 30, kind: 'monero', also: 'odd node:12,reorganise deep:5' },
+];

@@ -9,7 +9,7 @@ import { spawnBound } from '../support/bound-child.ts';
 import { bundled } from '../support/bundles.ts';
 import { REPEAT, sampleOf } from '../support/sample.ts';
 import { hasMachine } from './accounts/machine.ts';
-import { KINDS, type Kind, ROW_OVER, type Row, SEEDS } from './seeds.ts';
+import { AWKWARD, KINDS, type Kind, ROW_OVER, type Row, SEEDS } from './seeds.ts';
 
 /** What one process runs after another. */
 const PARTS: readonly (readonly Kind[])[] = [['any'], ['core', 'electrum', 'liars'], ['accounts', 'monero']];
@@ -24,17 +24,19 @@ const runs = (row: Row): boolean => kindOf(row) !== 'accounts' || hasMachine;
 /** With CI=true none is tried: a change is not to be refused for a fault that was there before it. */
 const newOf = (kind: Kind): Row[] =>
   process.env.CI === 'true' ? [] : [{ seed: randomInt(NEW_SEED_MIN, 2 ** 31), steps: NEW_STEPS[kind], kind }];
-/** A sample of the kind's rows, one of them at least, and a new one. */
+/** A sample of the kind's rows, one of them at least, those of every run, and a new one. */
 const tried = KINDS.flatMap((kind): Row[] => {
   const rows = SEEDS.filter((row) => kindOf(row) === kind);
-  return [...sampleOf(rows, Math.min(ONE_OF, rows.length)), ...newOf(kind)];
+  const always = AWKWARD.filter((row) => kindOf(row) === kind);
+  return [...sampleOf(rows, Math.min(ONE_OF, rows.length)), ...always, ...newOf(kind)];
 });
 const rowsOf = (kinds: readonly Kind[]): Row[] => tried.filter((row) => kinds.includes(kindOf(row)) && runs(row));
 
 /** How to run a row again: the next run of the tests has other new seeds. */
 function repeatOf(row: Row): string {
   if (SEEDS.includes(row)) return REPEAT;
-  return `the same again: npm run simulate -- --kind ${kindOf(row)} --seed ${row.seed} --steps ${row.steps}`;
+  const also = row.also === undefined ? '' : ` --also '${row.also}'`;
+  return `the same again: npm run simulate -- --kind ${kindOf(row)} --seed ${row.seed} --steps ${row.steps}${also}`;
 }
 
 /** A process that runs rows, and what it says of each. */
