@@ -584,6 +584,17 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       });
     }
 
+    /** Books what a payment of an invoice over 80 says went back. */
+    const booked = (order: number, id: string, payment: Record<string, string>) =>
+      shop.run(`$order = wc_get_order(${order});
+        $payment = json_decode('${JSON.stringify(payment)}', true);
+        Countinghouse\\Refunds::book($order, array('id' => '${id}', 'amount' => '80'), $payment); $order->save();`);
+    /** Of a payment of 1 LTC. */
+    const sent = (order: number, id: string, refunded: string) =>
+      booked(order, id, { crypto: 'LTC', amount: '1', confirmed: '1', refunded });
+    const refundsOf = async (order: number) =>
+      (await shop.order(order)).refunds.map(Number).sort((one, other) => one - other);
+
     // something to pay fees from
     beforeAll(() => deposit(service, 'LTC', 400));
 
@@ -607,9 +618,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     it('of a payment in another coin is worth what the invoice counts for it, and one that the chain undoes is noted', async () => {
       const { order, id } = await paid();
       const book = (refunded: string) =>
-        shop.run(`$order = wc_get_order(${order});
-          $payment = array('crypto' => 'BTC', 'amount' => '0.001', 'confirmed' => '0.001', 'refunded' => '${refunded}');
-          Countinghouse\\Refunds::book($order, array('id' => '${id}'), $payment); $order->save();`);
+        booked(order, id, { crypto: 'BTC', amount: '0.001', confirmed: '0.001', refunded });
       await book('0.00025');
       await book('0.00025');
       expect((await shop.order(order)).refunds).toEqual(['20.00']);
@@ -619,12 +628,63 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       expect(notes.filter((note) => note.includes('only 0 BTC went back by now'))).toHaveLength(1);
       expect(refunds).toEqual(['20.00']);
       const other = await paid();
-      await shop.run(`$order = wc_get_order(${other.order});
-        $payment = array('crypto' => 'LTC', 'amount' => '1', 'confirmed' => '0.5', 'refunded' => '0.5');
-        Countinghouse\\Refunds::book($order, array('id' => '${other.id}'), $payment); $order->save();`);
+      await booked(other.order, other.id, { crypto: 'LTC', amount: '1', confirmed: '0.5', refunded: '0.5' });
       expect((await shop.order(other.order)).refunds).toEqual(['40.00']);
       await book('0.00099999999');
       expect((await reaches(order, 'refunded')).refunds.map(Number).sort((a, b) => a - b)).toEqual([20, 60]);
+    });
+
+    it('that the merchant booked while a former version did not is not booked again', async () => {
+      const { order, id } = await paid();
+      await shop.run(`$order = wc_get_order(${order});
+        $order->delete_meta_data('_countinghouse_booked');
+        $order->update_meta_data('_countinghouse_sent_back', '3');
+        $order->save();
+        wc_create_refund(array('order_id' => ${order}, 'amount' => '30.00'));`);
+      for (const refunded of ['0', '0.4', '0.4']) await sent(order, id, refunded);
+      expect(await refundsOf(order)).toEqual([2, 30]);
+      const { notes } = await shop.order(order);
+      const taken = notes.filter((note) =>
+        note.includes('worth 32.00 USD. The refunds that the order has already, 30.00'),
+      );
+      expect(taken).toHaveLength(1);
+      expect(notes.join()).not.toContain('the blockchain undid');
+      await sent(order, id, '0.5');
+      expect(await refundsOf(order)).toEqual([2, 8, 30]);
+    });
+
+    it('is booked beside one of WooCommerce that has nothing to do with coins', async () => {
+      const { order, id } = await paid();
+      await shop.run(`wc_create_refund(array('order_id' => ${order}, 'amount' => '5.00'));`);
+      await sent(order, id, '0.5');
+      expect(await refundsOf(order)).toEqual([5, 40]);
+    });
+
+    it('after one that the chain undid and the merchant deleted is booked, but not one that he only deleted', async () => {
+      const { order, id } = await paid();
+      const removed = () =>
+        shop.run(`foreach (wc_get_order(${order})->get_refunds() as $refund) { $refund->delete(true); }`);
+      await sent(order, id, '0.25');
+      await sent(order, id, '0');
+      await removed();
+      expect(await refundsOf(order)).toEqual([]);
+      await sent(order, id, '0.25');
+      expect(await refundsOf(order)).toEqual([20]);
+      await removed();
+      await sent(order, id, '0.25');
+      expect(await refundsOf(order)).toEqual([]);
+    });
+
+    it('is worth what the payer paid, though the order costs something else by now', async () => {
+      const { order, id } = await paid();
+      await change(order, { total: '160.00' });
+      await sent(order, id, '0.5');
+      await sent(order, id, '1');
+      expect(await refundsOf(order)).toEqual([40, 40]);
+      const other = await paid();
+      await change(other.order, { total: '50.00' });
+      await sent(other.order, other.id, '1');
+      expect(await reaches(other.order, 'refunded')).toMatchObject({ refunds: ['50.00'] });
     });
 
     it('is asked for once from the order screen, waits for approval, and refunds the order when it is paid', async () => {

@@ -28,7 +28,7 @@ final class Orders {
 	private const TOLD = '_countinghouse_told';
 
 	/** All that is noted of invoices. */
-	private const NOTED = array( self::INVOICE, self::INVOICES, self::STATE, self::PAID_BY, self::BEFORE_UNDONE, self::TOLD, Payer::PAYMENT, Refunds::SENT_BACK );
+	private const NOTED = array( self::INVOICE, self::INVOICES, self::STATE, self::PAID_BY, self::BEFORE_UNDONE, self::TOLD, Payer::PAYMENT, Refunds::BOOKED, Refunds::SENT_BACK );
 
 	private const TOLD_MAX     = 50;
 	private const LOCK_SECONDS = 10;

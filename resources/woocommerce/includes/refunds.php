@@ -14,7 +14,12 @@ final class Refunds {
 	private const CAPABILITY = 'edit_shop_orders';
 	/** Before an option's name: which order a withdrawal pays back. */
 	private const OPTION = 'countinghouse_withdrawal_';
-	/** How much of the payment went back by the refunds that are booked, in its coin. */
+	/**
+	 * How much of the payment went back by the refunds that are booked, in its coin; which refunds those are; and while the blockchain
+	 * undid some of it, the least that had gone back.
+	 */
+	public const BOOKED = '_countinghouse_booked';
+	/** The former note of it. It left out what went back from elsewhere, and mixed coins. */
 	public const SENT_BACK = '_countinghouse_sent_back';
 
 	private const COIN_DECIMALS = 12;
@@ -216,52 +221,113 @@ final class Refunds {
 			return;
 		}
 		$sent   = is_string( $payment['refunded'] ?? null ) ? $payment['refunded'] : '0';
-		$before = (string) $order->get_meta( self::SENT_BACK );
-		if ( (float) $sent < (float) $before ) {
-			/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency, 4: the amount that went back by the books */
-			$text = __( 'Of invoice %1$s only %2$s %3$s went back by now, and %4$s %3$s are booked: the blockchain undid a refund. Unless it is confirmed again, delete the refund that is booked.', 'countinghouse' );
-			Orders::tell( $order, "unsent-$sent-$before", $text, $invoice['id'], $sent, $payment['crypto'] ?? '', $before );
+		$booked = $order->get_meta( self::BOOKED );
+		$by_now = 0.0;
+		if ( ! is_array( $booked ) ) {
+			// a former version left it to the merchant to book what went back from elsewhere
+			$by_now = (float) $order->get_total_refunded();
+			if ( (float) $sent <= 0 && $by_now > 0 ) {
+				return;
+			}
+			$booked = array(
+				'sent'    => '0',
+				'refunds' => array(),
+				'least'   => '',
+			);
 		}
-		if ( (float) $sent <= (float) $before ) {
+		$booked = self::after_undoing( $order, $invoice, $payment, $booked, $sent );
+		$before = (float) $booked['sent'];
+		if ( (float) $sent > $before ) {
+			$booked['sent'] = $sent;
+		}
+		$order->update_meta_data( self::BOOKED, $booked );
+		if ( (float) $sent <= $before ) {
 			return;
 		}
-		$order->update_meta_data( self::SENT_BACK, $sent );
+		$worth = self::worth( $invoice, $payment, (float) $sent ) - self::worth( $invoice, $payment, $before );
+		if ( $by_now > 0 ) {
+			/* translators: 1: an amount, 2: a cryptocurrency, 3: an invoice, 4: what that is worth, 5: what is refunded, 6: a currency */
+			$text = __( '%1$s %2$s of invoice %3$s went back by now, worth %4$s %6$s. The refunds that the order has already, %5$s %6$s, are taken for it: only what is beyond them is booked.', 'countinghouse' );
+			Orders::tell( $order, 'by-now-' . $invoice['id'], $text, $sent, $payment['crypto'] ?? '', $invoice['id'], self::money( $worth ), self::money( $by_now ), $order->get_currency() );
+		}
 		$order->save();
 		$left  = (float) $order->get_total() - (float) $order->get_total_refunded();
-		$worth = min( $left, self::worth( $order, $payment, (float) $before, (float) $sent ) );
-		if ( $worth <= 0 ) {
-			return;
+		$worth = self::money( min( $left, $worth - $by_now ) );
+		if ( (float) $worth > 0 ) {
+			self::make( $order, $invoice, $worth, self::coins( (float) $sent - $before ), $payment['crypto'] ?? '' );
 		}
+	}
+
+	/**
+	 * Says that the blockchain undid a refund. From then on until all that is booked has gone back again, a refund that the merchant
+	 * deleted is not booked any more.
+	 */
+	private static function after_undoing( \WC_Order $order, array $invoice, array $payment, array $booked, string $sent ): array {
+		if ( (float) $sent < (float) $booked['sent'] ) {
+			$booked['least'] = self::coins( min( (float) $sent, '' === $booked['least'] ? (float) $sent : (float) $booked['least'] ) );
+		}
+		if ( '' === $booked['least'] ) {
+			return $booked;
+		}
+		foreach ( $booked['refunds'] as $id => $amount ) {
+			if ( ! wc_get_order( $id ) ) {
+				$booked['sent'] = self::coins( max( (float) $booked['least'], (float) $booked['sent'] - (float) $amount ) );
+				unset( $booked['refunds'][ $id ] );
+			}
+		}
+		if ( (float) $sent >= (float) $booked['sent'] ) {
+			$booked['least'] = '';
+			return $booked;
+		}
+		/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency, 4: the amount that went back by the books */
+		$text = __( 'Of invoice %1$s only %2$s %3$s went back by now, and %4$s %3$s are booked: the blockchain undid a refund. Unless it is confirmed again, delete the refund that is booked.', 'countinghouse' );
+		Orders::tell( $order, "unsent-$sent-" . $booked['sent'], $text, $invoice['id'], $sent, $payment['crypto'] ?? '', $booked['sent'] );
+		return $booked;
+	}
+
+	/** Makes a WooCommerce refund, and notes which one it is. */
+	private static function make( \WC_Order $order, array $invoice, string $worth, string $amount, string $crypto ): void {
 		/* translators: 1: an amount, 2: a cryptocurrency, 3: an invoice */
 		$reason = __( '%1$s %2$s of invoice %3$s sent back', 'countinghouse' );
-		$amount = rtrim( rtrim( number_format( (float) $sent - (float) $before, self::COIN_DECIMALS, '.', '' ), '0' ), '.' );
 		$made   = wc_create_refund(
 			array(
 				'order_id'       => $order->get_id(),
-				'amount'         => wc_format_decimal( $worth, wc_get_price_decimals() ),
-				'reason'         => sprintf( $reason, $amount, $payment['crypto'] ?? '', $invoice['id'] ),
+				'amount'         => $worth,
+				'reason'         => sprintf( $reason, $amount, $crypto, $invoice['id'] ),
 				'refund_payment' => false,
 				'restock_items'  => false,
 			)
 		);
 		if ( is_wp_error( $made ) ) {
 			$order->add_order_note( esc_html( $made->get_error_message() ) );
+			return;
 		}
+		$booked                               = $order->get_meta( self::BOOKED );
+		$booked['refunds'][ $made->get_id() ] = $amount;
+		$order->update_meta_data( self::BOOKED, $booked );
+		$order->save();
+	}
+
+	private static function coins( float $amount ): string {
+		return rtrim( rtrim( number_format( $amount, self::COIN_DECIMALS, '.', '' ), '0' ), '.' );
+	}
+
+	private static function money( float $amount ): string {
+		return wc_format_decimal( $amount, wc_get_price_decimals() );
 	}
 
 	/**
-	 * What a part of the payment is worth in the order's currency, at the price that the payer paid; rounded to the shop's decimals.
-	 * What was paid beyond the price goes back first and is worth nothing; with the last part the whole order has gone back, unless it
-	 * was paid in part in another way and then marked paid.
+	 * What a part of the payment is worth in the currency of the invoice, at the price that the payer paid; rounded to the shop's
+	 * decimals. What was paid beyond the price goes back first and is worth nothing; with the last part all that was paid has gone back,
+	 * unless the order was paid in part in another way and then marked paid.
 	 */
-	private static function worth( \WC_Order $order, array $payment, float $before, float $after ): float {
+	private static function worth( array $invoice, array $payment, float $sent ): float {
 		$asked     = (float) ( $payment['amount'] ?? 0 );
 		$confirmed = (float) ( $payment['confirmed'] ?? 0 );
-		if ( $after >= $confirmed * ( 1 - self::SHARE_OF_NOTHING ) && $confirmed >= $asked * ( 1 - self::TOLERANCE_MAX ) ) {
-			return (float) $order->get_total();
+		if ( $sent > 0 && $sent >= $confirmed * ( 1 - self::SHARE_OF_NOTHING ) && $confirmed >= $asked * ( 1 - self::TOLERANCE_MAX ) ) {
+			return (float) $invoice['amount'];
 		}
-		$extra   = max( 0.0, $confirmed - $asked );
-		$counted = max( 0.0, $after - $extra ) - max( 0.0, $before - $extra );
-		return $asked > 0 ? round( $counted / $asked * (float) $order->get_total(), wc_get_price_decimals() ) : 0.0;
+		$counted = max( 0.0, $sent - max( 0.0, $confirmed - $asked ) );
+		return $asked > 0 ? round( $counted / $asked * (float) $invoice['amount'], wc_get_price_decimals() ) : 0.0;
 	}
 }

@@ -158,21 +158,8 @@ class WC_Order {
 	}
 
 	public function get_refunds() {
-		$amounts = get_option( 'stand_in_refunds_' . $this->get_id(), array() );
-		return array_map(
-			static fn( $amount ) => new class( $amount ) {
-				private $amount;
-
-				public function __construct( $amount ) {
-					$this->amount = $amount;
-				}
-
-				public function get_amount() {
-					return $this->amount;
-				}
-			},
-			$amounts
-		);
+		$ids = array_keys( get_option( 'stand_in_refunds_' . $this->get_id(), array() ) );
+		return array_map( static fn( $id ) => new WC_Order_Refund( $id ), $ids );
 	}
 
 	public function get_total_refunded() {
@@ -275,6 +262,31 @@ class WC_Order {
 	}
 }
 
+class WC_Order_Refund {
+	private $id;
+	private $order;
+
+	public function __construct( $id ) {
+		$this->id    = $id;
+		$this->order = get_option( 'stand_in_refund_' . $id );
+	}
+
+	public function get_id() {
+		return $this->id;
+	}
+
+	public function get_amount() {
+		return get_option( 'stand_in_refunds_' . $this->order )[ $this->id ];
+	}
+
+	public function delete( $force ) {
+		$name = 'stand_in_refunds_' . $this->order;
+		update_option( $name, array_diff_key( get_option( $name ), array( $this->id => true ) ), false );
+		delete_option( 'stand_in_refund_' . $this->id );
+		return $force;
+	}
+}
+
 /** With tables of their own (HPOS) WooCommerce keeps orders that a request has read, until it saves them. */
 class Stand_In_Order_Cache {
 	public function get( $id ) {
@@ -318,6 +330,10 @@ function wc_get_order( $id ) {
 	}
 	wp_cache_delete( 'stand_in_order_' . $id, 'options' );
 	wp_cache_delete( 'stand_in_notes_' . $id, 'options' );
+	wp_cache_delete( 'stand_in_refund_' . $id, 'options' );
+	if ( get_option( 'stand_in_refund_' . $id ) ) {
+		return new WC_Order_Refund( $id );
+	}
 	$data = get_option( 'stand_in_order_' . $id );
 	if ( ! is_array( $data ) ) {
 		return false;
@@ -363,11 +379,14 @@ function wc_get_order_notes( $args ) {
 function wc_create_refund( $args ) {
 	$order = wc_get_order( $args['order_id'] );
 	$name  = 'stand_in_refunds_' . $args['order_id'];
-	update_option( $name, array_merge( get_option( $name, array() ), array( $args['amount'] ) ), false );
+	$id    = 1000000 + (int) get_option( 'stand_in_refunds', 0 );
+	update_option( 'stand_in_refunds', $id - 999999, false );
+	update_option( 'stand_in_refund_' . $id, $args['order_id'], false );
+	update_option( $name, get_option( $name, array() ) + array( $id => $args['amount'] ), false );
 	if ( $order->get_total_refunded() >= (float) $order->get_total() ) {
 		$order->update_status( 'refunded' );
 	}
-	return $order;
+	return new WC_Order_Refund( $id );
 }
 
 function wc_get_price_decimals() {
