@@ -224,7 +224,7 @@ describe('an endpoint that refuses', () => {
       const first = (await own.call<{ id: string }>('POST', '/invoice', { amount: 80, due_date })).body.id;
       const delivery = async (at: number) => (await ownCall('delivery.list', {})).deliveries.at(at)!;
       for (let attempt = 1; attempt < 10; attempt += 1) {
-        await until(`it was tried ${attempt} times`, async () => (await delivery(-1)).attempts === attempt);
+        await until(`it was tried ${attempt} times`, async () => (await delivery(-1)).attempts >= attempt);
         if (attempt === 8) await own.call('POST', '/invoice', { amount: 80, due_date });
         own.advance(Date.parse((await delivery(-1)).due_at!) - own.now() + 1_000);
       }
