@@ -499,7 +499,11 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       between.away = true;
       await look();
       between.away = false;
-      await look();
+      // it is looked at last now, and a look ends after some time
+      await until('it is paid by a look', async () => {
+        await look();
+        return (await shop.order(order)).status !== 'on-hold';
+      });
       expect(await shop.order(order)).toMatchObject({ status: 'processing', completed: 1, transaction_id: id });
       expect(await shop.run("echo wp_get_schedule('countinghouse_look');")).toBe('hourly');
     });
