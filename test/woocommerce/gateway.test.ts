@@ -480,6 +480,33 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       expect(await mayBeCanceled(await create())).toBe(true);
     });
 
+    it('is canceled though the service is away once its days to pay are over', async () => {
+      const order = await create();
+      await checkout(order);
+      const savedBefore = (days: number) =>
+        shop.run(`$order = wc_get_order(${order});
+          $order->set_date_modified(time() - ${days} * DAY_IN_SECONDS + 60); $order->save();`);
+      between.away = true;
+      await savedBefore(3);
+      expect(await mayBeCanceled(order)).toBe(false);
+      await savedBefore(4);
+      expect(await mayBeCanceled(order)).toBe(true);
+      between.away = false;
+    });
+
+    it('is not canceled while somebody works on it, and others are asked about then', async () => {
+      const [busy, idle] = [await create(), await create()];
+      for (const order of [busy, idle]) await checkout(order);
+      const may = await shop.run(`
+        $other = new wpdb(DB_USER, DB_PASSWORD, DB_NAME, DB_HOST);
+        $name  = substr(md5(DB_NAME . $GLOBALS['wpdb']->prefix), 0, 12) . '-countinghouse-${busy}';
+        $other->get_var($other->prepare('SELECT GET_LOCK(%s, 0)', $name));
+        foreach (array(${busy}, ${idle}) as $id) {
+          echo apply_filters('woocommerce_cancel_unpaid_order', true, wc_get_order($id)) ? 'yes ' : 'no ';
+        }`);
+      expect(may).toBe('no yes ');
+    });
+
     it('is canceled once, with the invoice that the service canceled', async () => {
       const order = await create();
       const { redirect } = (await checkout(order)).answer;
@@ -506,6 +533,19 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       });
       expect(await shop.order(order)).toMatchObject({ status: 'processing', completed: 1, transaction_id: id });
       expect(await shop.run("echo wp_get_schedule('countinghouse_look');")).toBe('hourly');
+    });
+
+    it.each(['failed', 'cancelled'])('is paid by a look though it is %s', async (status) => {
+      const { order, id } = await requested();
+      await look();
+      await change(order, { status });
+      await pay(id);
+      await mine(12);
+      await until('it is paid', async () => (await read(id)).status === 'paid');
+      await until('it is paid by a look', async () => {
+        await look();
+        return (await shop.order(order)).status === 'processing';
+      });
     });
 
     it('is not saved by a look that finds nothing new', async () => {

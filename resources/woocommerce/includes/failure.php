@@ -6,6 +6,9 @@ namespace Countinghouse;
 defined( 'ABSPATH' ) || exit;
 
 final class Failure extends \Exception {
+	/** The status where somebody else works on the order. */
+	public const BUSY = -1;
+
 	/** The HTTP status that the service answered with; 0 when it did not answer. */
 	public $status;
 	/** The service's message about the amount that was asked for, or ''. A payer may read it. */

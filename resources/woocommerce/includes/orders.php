@@ -75,7 +75,7 @@ final class Orders {
 		global $wpdb;
 		$name = substr( md5( DB_NAME . $wpdb->prefix ), 0, 12 ) . '-countinghouse-' . $order_id;
 		if ( '0' === $wpdb->get_var( $wpdb->prepare( 'SELECT GET_LOCK(%s, %d)', $name, self::LOCK_SECONDS ) ) ) {
-			throw new Failure( __( 'The order is being worked on. Try again.', 'countinghouse' ) );
+			throw new Failure( __( 'The order is being worked on. Try again.', 'countinghouse' ), Failure::BUSY );
 		}
 		try {
 			self::forget_read( $order_id );

@@ -13,11 +13,12 @@ final class Watch {
 	/** The last order that was looked at. */
 	public const LOOKED_AT = 'countinghouse_looked_at';
 
-	private const UNDER_WAY   = array( 'requested', 'seen', 'overdue' );
-	private const DAYS        = 45;
-	private const OPEN_MAX    = 1000;
-	private const ORDERS_MAX  = 200;
-	private const SECONDS_MAX = 20;
+	private const UNDER_WAY    = array( 'requested', 'seen', 'overdue' );
+	private const DAYS         = 45;
+	private const OPEN_MAX     = 1000;
+	private const CANCELED_MAX = 100;
+	private const ORDERS_MAX   = 200;
+	private const SECONDS_MAX  = 20;
 
 	public static function listen(): void {
 		add_filter( 'woocommerce_cancel_unpaid_order', array( self::class, 'may_be_canceled' ), 10, 2 );
@@ -36,7 +37,10 @@ final class Watch {
 		wp_clear_scheduled_hook( self::HOOK );
 	}
 
-	/** Once an hour: reads the invoices of orders that wait for money. Where there are many, the next look goes on with the others. */
+	/**
+	 * Once an hour: reads the invoices of orders that wait for money, or that are canceled and may get some. Where they are more than
+	 * ORDERS_MAX, or take longer than SECONDS_MAX, the next look goes on with the others; it knows of the newest OPEN_MAX and CANCELED_MAX.
+	 */
 	public static function look(): void {
 		$begun = time();
 		foreach ( self::next_orders() as $id ) {
@@ -48,7 +52,9 @@ final class Watch {
 				}
 			} catch ( Failure $failure ) {
 				Settings::log( "Order $id: " . $failure->getMessage() );
-				return;
+				if ( Failure::BUSY !== $failure->status ) {
+					return;
+				}
 			}
 			if ( time() - $begun >= self::SECONDS_MAX ) {
 				return;
@@ -58,18 +64,13 @@ final class Watch {
 
 	/** Those that come after the one that was looked at last, and then the first ones. */
 	private static function next_orders(): array {
-		$ids = wc_get_orders(
-			array(
-				'type'           => 'shop_order',
-				'payment_method' => Settings::GATEWAY,
-				'status'         => array( 'pending', 'on-hold' ),
-				'date_created'   => '>' . ( time() - self::DAYS * DAY_IN_SECONDS ),
-				'limit'          => self::OPEN_MAX,
-				'orderby'        => 'date',
-				'order'          => 'DESC',
-				'return'         => 'ids',
-			)
-		);
+		$ids = self::newest( array( 'pending', 'on-hold', 'failed' ), self::OPEN_MAX );
+		foreach ( self::newest( array( 'cancelled' ), self::CANCELED_MAX ) as $id ) {
+			$order = wc_get_order( $id );
+			if ( $order instanceof \WC_Order && in_array( $order->get_meta( Orders::STATE ), self::UNDER_WAY, true ) ) {
+				$ids[] = $id;
+			}
+		}
 		sort( $ids );
 		$last  = (int) get_option( self::LOOKED_AT, 0 );
 		$later = static fn( $id ) => $id > $last;
@@ -77,9 +78,25 @@ final class Watch {
 		return array_slice( array_merge( array_filter( $ids, $later ), array_filter( $ids, $first ) ), 0, self::ORDERS_MAX );
 	}
 
+	/** Orders of this method. */
+	private static function newest( array $statuses, int $max ): array {
+		return wc_get_orders(
+			array(
+				'type'           => 'shop_order',
+				'payment_method' => Settings::GATEWAY,
+				'status'         => $statuses,
+				'date_created'   => '>' . ( time() - self::DAYS * DAY_IN_SECONDS ),
+				'limit'          => $max,
+				'orderby'        => 'date',
+				'order'          => 'DESC',
+				'return'         => 'ids',
+			)
+		);
+	}
+
 	/**
 	 * WooCommerce cancels orders that nobody paid; not those whose payer was given an address. The event about that may not have come, so
-	 * the service is asked first; while it does not answer, no order is canceled.
+	 * the service is asked first; while it does not answer, no order is canceled whose invoice may still be paid in time.
 	 */
 	public static function may_be_canceled( $may, $order ) {
 		static $is_away = false;
@@ -88,14 +105,18 @@ final class Watch {
 		}
 		$invoice = (string) $order->get_meta( Orders::INVOICE );
 		if ( Orders::is_ours( $order ) && 'new' === $order->get_meta( Orders::STATE ) && '' !== $invoice ) {
-			if ( $is_away ) {
-				return false;
-			}
 			try {
-				Orders::refresh( $order->get_id(), $invoice );
+				if ( ! $is_away ) {
+					Orders::refresh( $order->get_id(), $invoice );
+				}
 			} catch ( Failure $failure ) {
-				$is_away = true;
 				Settings::log( 'Order ' . $order->get_id() . ': ' . $failure->getMessage() );
+				if ( Failure::BUSY === $failure->status ) {
+					return false;
+				}
+				$is_away = true;
+			}
+			if ( $is_away && ! self::is_over( $order ) ) {
 				return false;
 			}
 			$now = wc_get_order( $order->get_id() );
@@ -106,6 +127,15 @@ final class Watch {
 			$order = $now;
 		}
 		return self::waits( $order ) ? false : $may;
+	}
+
+	/**
+	 * Whether the days to pay have passed since the order was saved last, which it was with its invoice: a service that is gone must not
+	 * hold its stock for ever.
+	 */
+	private static function is_over( \WC_Order $order ): bool {
+		$saved = $order->get_date_modified();
+		return null !== $saved && time() > $saved->getTimestamp() + ( Settings::days() + 1 ) * DAY_IN_SECONDS;
 	}
 
 	/** Whether money has come for an order, or may come. */

@@ -132,6 +132,14 @@ class WC_Order {
 		return $this->data['payment_method'];
 	}
 
+	public function get_date_modified() {
+		return new DateTime( '@' . $this->data['modified'] );
+	}
+
+	public function set_date_modified( $time ) {
+		$this->set( 'modified', $time );
+	}
+
 	public function get_status() {
 		return $this->data['status'];
 	}
@@ -238,6 +246,9 @@ class WC_Order {
 	public function save() {
 		global $wpdb;
 		$name = 'stand_in_order_' . $this->get_id();
+		if ( ! isset( $this->changes['modified'] ) ) {
+			$this->set( 'modified', time() );
+		}
 		$wpdb->get_var( $wpdb->prepare( 'SELECT GET_LOCK(%s, 10)', $name ) );
 		wp_cache_delete( $name, 'options' );
 		$stored         = array_merge( get_option( $name, $this->data ), $this->changes );
