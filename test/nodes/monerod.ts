@@ -27,6 +27,7 @@ const REGTEST = ['--regtest', '--fixed-difficulty', '1', '--keep-fakechain', '--
 /** In a node's folder, in place of the library that works for blocks. */
 const NO_WORK = 'no-work.so';
 const NO_WORK_SOURCE = join(import.meta.dirname, 'no-work.c');
+const WALLET_TRIES_MAX = 3;
 const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
@@ -60,15 +61,14 @@ async function jsonRpc<T>(port: number, method: string, params: Json): Promise<T
 export class Monerod {
   readonly port: number;
   readonly folder: string;
-  readonly #walletPort: number;
+  #walletPort = 0;
   #node: ChildProcess | null = null;
   #wallet: ChildProcess | null = null;
   /** The last mining: of two at the same time each would refuse the other's blocks. */
   #mining: Promise<void> = Promise.resolve();
 
-  private constructor(port: number, walletPort: number, folder: string) {
+  private constructor(port: number, folder: string) {
     this.port = port;
-    this.#walletPort = walletPort;
     this.folder = folder;
   }
 
@@ -111,7 +111,7 @@ export class Monerod {
     const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
     // without a compiler and its headers it works for its blocks
     await run('cc', ['-shared', '-fPIC', '-o', join(folder, NO_WORK), NO_WORK_SOURCE]).catch(() => undefined);
-    return new Monerod(await freePort(), await freePort(), folder);
+    return new Monerod(await freePort(), folder);
   }
 
   get url(): string {
@@ -156,11 +156,27 @@ export class Monerod {
   }
 
   async #launchWallet(isNew: boolean): Promise<void> {
-    this.#wallet = this.#walletProgram(this.#walletPort, this.folder);
-    await this.#ready(this.#wallet, () => this.wallet('get_version', {}));
+    const { port, child } = await this.#startWallet(this.folder);
+    this.#walletPort = port;
+    this.#wallet = child;
     const opened = { filename: 'payer', password: '' };
     if (isNew) await this.wallet('generate_from_keys', { ...opened, restore_height: 0, ...PAYER });
     else await this.wallet('open_wallet', opened);
+  }
+
+  /** Starts the program of a wallet at a free port, and at another one where somebody has taken that meanwhile. */
+  async #startWallet(folder: string): Promise<{ port: number; child: ChildProcess }> {
+    for (let tries = 1; ; tries++) {
+      const port = await freePort();
+      const child = this.#walletProgram(port, folder);
+      try {
+        // a node that has the port knows nothing of languages
+        await this.#ready(child, () => jsonRpc(port, 'get_languages', {}));
+        return { port, child };
+      } catch (error) {
+        if (child.exitCode === null || tries >= WALLET_TRIES_MAX) throw error;
+      }
+    }
   }
 
   #walletProgram(port: number, folder: string): ChildProcess {
@@ -195,10 +211,9 @@ export class Monerod {
 
   /** Another wallet, of somebody who is not the payer, in a program and a folder of its own. */
   async otherWallet(): Promise<OtherWallet> {
-    const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'monero-wallet-'))];
-    const child = this.#walletProgram(port, folder);
+    const folder = await mkdtemp(join(tmpdir(), 'monero-wallet-'));
+    const { port, child } = await this.#startWallet(folder);
     const wallet = new OtherWallet(port, folder, child);
-    await this.#ready(child, () => wallet.call('get_version', {}));
     await wallet.call('create_wallet', { filename: OTHER, password: '', language: 'English' });
     return wallet;
   }
