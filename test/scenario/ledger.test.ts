@@ -127,16 +127,17 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     for (const text of later) expect(now && textOf(now.message)).toContain(text);
     db.prepare('UPDATE credit SET gone = 0, outpoint = ? WHERE id = ?').run(`${'ab'.repeat(32)}:0`, credit.id);
     expect(await prove()).toHaveLength(2);
-    db.prepare('UPDATE credit SET outpoint = ?, spent_txid = ?, spent_block_height = 1 WHERE id = ?').run(
-      credit.outpoint,
-      'cd'.repeat(32),
-      credit.id,
-    );
+    // a spend of no block would be dropped as soon as the service looks
+    db.prepare(
+      'UPDATE credit SET outpoint = ?, spent_txid = ?, spent_block_height = 1, spent_block_hash = ? WHERE id = ?',
+    ).run(credit.outpoint, 'cd'.repeat(32), 'ef'.repeat(32), credit.id);
     expect(await prove()).toEqual([
       `${credit.outpoint}: our books say that ${'cd'.repeat(32)} spent it, the source holds it`,
       'LTC: what was received less what was paid out and the fees is not what is held',
     ]);
-    db.prepare('UPDATE credit SET spent_txid = NULL, spent_block_height = NULL WHERE id = ?').run(credit.id);
+    db.prepare(
+      'UPDATE credit SET spent_txid = NULL, spent_block_height = NULL, spent_block_hash = NULL WHERE id = ?',
+    ).run(credit.id);
     db.close();
     expect(await prove()).toEqual([]);
     expect(await told()).toBeUndefined();
