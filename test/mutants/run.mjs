@@ -29,7 +29,7 @@ const ROOMS = {
   signer: {
     least: 90,
     code: ['daemon/wallet/signer/**/*.ts'],
-    tests: ['test/unit/wallet/signer-!(killed|process|service|two-journals).test.ts'],
+    tests: ['test/unit/wallet/signer-!(custody|killed|process|service|two-journals).test.ts'],
   },
   withdrawals: {
     least: 80,
