@@ -3,17 +3,22 @@ import { sql } from 'kysely';
 import { NO, sqlite, statement } from '../statement.ts';
 import { invoiceOfTarget, readyTargets } from './ready.ts';
 
-/** The paid indices of an account in a range, ascending, without those never given out: a gap is rather too long. */
-export const paidIndices = statement((p: { account_id: number; from: number; below: number }) =>
+type Range = { account_id: number; from: number; below: number };
+
+const receivingIn = ({ account_id, from, below }: Range) =>
   sqlite
     .selectFrom('target')
     .select('idx')
-    .where('account_id', '=', p.account_id)
+    .where('account_id', '=', account_id)
     .where('branch', '=', sql.lit(0))
     .where('idx', '>=', sql.lit(0))
+    .where('idx', '>=', from)
+    .where('idx', '<', below);
+
+/** The paid indices of an account in a range, ascending, without those never given out: a gap is rather too long. */
+export const paidIndices = statement((p: Range) =>
+  receivingIn(p)
     .where(invoiceOfTarget, 'is not', null)
-    .where('idx', '>=', p.from)
-    .where('idx', '<', p.below)
     .where(({ exists, selectFrom }) =>
       exists(selectFrom('credit').select('credit.id').whereRef('target_id', '=', 'target.id').where('gone', '=', NO)),
     )
@@ -21,17 +26,7 @@ export const paidIndices = statement((p: { account_id: number; from: number; bel
 );
 
 /** Returns a row if an account has addresses in a range of indices. */
-export const derivedIn = statement((p: { account_id: number; from: number; below: number }) =>
-  sqlite
-    .selectFrom('target')
-    .select('idx')
-    .where('account_id', '=', p.account_id)
-    .where('branch', '=', sql.lit(0))
-    .where('idx', '>=', sql.lit(0))
-    .where('idx', '>=', p.from)
-    .where('idx', '<', p.below)
-    .limit(1),
-);
+export const derivedIn = statement((p: Range) => receivingIn(p).limit(1));
 
 /** The next index that is given out; none: no address is ready. */
 export const nextReadyIndex = statement((p: { account_id: number }) =>
