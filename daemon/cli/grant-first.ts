@@ -16,11 +16,12 @@ const RETRY_SECONDS = 60;
 export async function grantFirst(session: Session, grants: readonly Grant[], macs: readonly string[]): Promise<void> {
   if (grants.length === 0 || session.signerSocket === null) return;
   if (grants.some(isOfTank)) await needOpenWallet(session);
+  const first = [...grants.entries()].filter(([, grant]) => !isOfTank(grant));
+  if (first.length === 0) return;
   const [{ macAt }, { isEnd }] = await Promise.all([
     import('../operator/keyholder.ts'),
     import('../wallet/signer/register.ts'),
   ]);
-  const first = [...grants.entries()].filter(([, grant]) => !isOfTank(grant));
   let given = 0;
   try {
     await withSigner(session, session.signerSocket, async (signer) => {
