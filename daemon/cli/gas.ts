@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
-import { needPossiblePlan } from '../domain/gas-plan.ts';
+import { GWEI_DECIMALS, needPossiblePlan } from '../domain/gas-plan.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { MS_PER_DAY, MS_PER_MINUTE } from '../domain/time.ts';
 import { confirmedGrant } from './approvals.ts';
@@ -16,9 +16,6 @@ import { textIn } from './said.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
-
-/** The service counts a price in smallest units per 1,000 gas. */
-const GWEI_DECIMALS = 12;
 
 type Desk = Result<'gas.status'>['desks'][number];
 type CollectOptions = PassphraseOption & {

@@ -1,6 +1,9 @@
 /** The terms that a plan of gas can have, for the service and for the command that has them granted first. */
 import { Rejected } from './errors.ts';
 
+/** A rate is smallest units per 1,000 gas: 1e12 of these are a gwei. */
+export const GWEI_DECIMALS = 12;
+
 /** Times are milliseconds since 1970. `daily`: the hours of each day at which it collects; null: at any time. */
 type GasTerms = {
   feeMax: bigint;

@@ -24,14 +24,13 @@ import type { Result } from '../../contract/operator.ts';
 import type { Asset } from '../../domain/assets.ts';
 import { clockTime, minutesOf, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { GWEI_DECIMALS } from '../../domain/gas-plan.ts';
 import { divideUp, FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { Methods } from './context.ts';
 
 type CollectJson = NonNullable<Result<'withdrawal.propose'>['collect']>;
 type PlanJson = NonNullable<Result<'gas.stop'>['plan']>;
 
-/** A rate is smallest units per 1,000 gas: 1e12 of these are a gwei. */
-const GWEI_DECIMALS = 12;
 const ITEMS_MAX = 200;
 /** Of an amount that somebody is asked to send. */
 const DIGITS_ASKED = 3;
