@@ -53,10 +53,13 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     });
   const mempool = () => node.rpc<string[]>('getrawmempool', []);
 
-  /** A business with an account of that wallet, and 2 LTC in each of so many coins. */
-  async function shop(form: ScriptForm, seed: number, coins = 1): Promise<{ name: string; key: string }> {
-    const other = otherWallet(seed, form);
-    const name = `Shop ${seed}`;
+  let shops = 0;
+
+  /** A business with an account of another wallet of its own, and 2 LTC in each of so many coins. */
+  async function shop(form: ScriptForm, coins = 1): Promise<{ name: string; key: string }> {
+    shops++;
+    const other = otherWallet(shops, form);
+    const name = `Shop ${shops}`;
     const options = ['--name', name, '--network', 'regtest', '--account', `LTC=${other.descriptor}`, '--no-wallet'];
     const added = await run('business', 'add', ...options, '--json', '--yes');
     expect([added.code, added.err]).toEqual([0, expect.stringContaining('0  ')]);
@@ -108,11 +111,14 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     return psbt;
   }
 
-  async function handIn(id: number, text: string) {
+  async function fileOf(id: number, text: string): Promise<string> {
     const file = join(service.dataDir, `signed-${id}.psbt`);
     await writeFile(file, text);
-    return run('withdrawal', 'signed', `${id}`, file, '--json');
+    return file;
   }
+
+  const handInFile = (id: number, file: string) => run('withdrawal', 'signed', `${id}`, file, '--json');
+  const handIn = async (id: number, text: string) => handInFile(id, await fileOf(id, text));
 
   const codeOf = ({ err }: { err: string }): string => (JSON.parse(err) as { error: { code: string } }).error.code;
 
@@ -123,7 +129,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   }
 
   it.each(FORMS)('of %s: downloaded, signed, handed in twice, confirmed once', async (form) => {
-    const { name, key } = await shop(form, FORMS.indexOf(form) + 1);
+    const { name, key } = await shop(form);
     const { id, to } = await approved(name, '0.5');
     const first = await run('withdrawal', 'psbt', `${id}`);
     expect((await show(id)).state).toBe('signed');
@@ -131,7 +137,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     const psbt = await signedPsbt(id);
     expect((await run('withdrawal', 'psbt', `${id}`)).out).toBe(first.out);
 
-    const [one, two] = await Promise.all([handIn(id, psbt), handIn(id, psbt)]);
+    const file = await fileOf(id, psbt);
+    const [one, two] = await Promise.all([handInFile(id, file), handInFile(id, file)]);
     expect([one.code, two.code, one.err, two.err]).toEqual([0, 0, '', '']);
     const { tx_id, versions } = await inState(id, 'broadcast');
     expect([tx_id, versions.length]).toEqual([null, 1]);
@@ -151,7 +158,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('is sped up and canceled by further PSBTs, of which one alone can confirm', async () => {
-    const { name } = await shop('p2wpkh', 11, 2);
+    const { name } = await shop('p2wpkh', 2);
     const { id } = await approved(name, '0.3');
     const slow = await signedPsbt(id);
     const faster = await run('withdrawal', 'speed-up', `${id}`, '--yes', '--fee-rate', '40');
@@ -184,7 +191,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('is given up unsigned: its coins are free, and a copy that turns up later never pays beside the next payment', async () => {
-    const { name, key } = await shop('p2wpkh', 51, 2);
+    const { name, key } = await shop('p2wpkh', 2);
     const headers = { 'mb-api-key': key };
     const balance = async () => (await service.call<{ LTC: number }>('GET', '/balance', undefined, headers)).body.LTC;
     const first = await approved(name, '0.5');
@@ -238,7 +245,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('that takes everything and was given up is planned again as another transaction', async () => {
-    const { name } = await shop('p2wpkh', 55);
+    const { name } = await shop('p2wpkh');
     const to = await node.newAddress();
     const sweep = async () => {
       const { withdrawal } = await operator()('withdrawal.add', {
@@ -277,7 +284,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it.each(FORMS)('of %s is recognised where the other wallet sends it by itself', async (form) => {
-    const { name } = await shop(form, 21 + FORMS.indexOf(form));
+    const { name } = await shop(form);
     const { id } = await approved(name, '0.4');
     const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [await signedPsbt(id)]);
     const txid = await node.rpc<string>('sendrawtransaction', [hex]);
@@ -289,7 +296,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('is sent once where kill -9 ends the service between the upload and the broadcast', async () => {
-    const { name } = await shop('p2pkh', 31);
+    const { name } = await shop('p2pkh');
     const { id } = await approved(name, '0.7');
     const psbt = await signedPsbt(id);
     await service.daemon.stop();
@@ -318,7 +325,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('that was given up is completed where a copy is sent, and the next payment fails instead', async () => {
-    const { name } = await shop('p2pkh', 61, 2);
+    const { name } = await shop('p2pkh', 2);
     const first = await approved(name, '0.5');
     const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [await signedPsbt(first.id)]);
     expect((await run('withdrawal', 'reject', `${first.id}`, '--yes', '--reason', 'lost the device')).code).toBe(0);
@@ -335,7 +342,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('ends with an alarm where an altered copy is sent, and is not paid again', async () => {
-    const { name } = await shop('p2pkh', 41);
+    const { name } = await shop('p2pkh');
     const { id } = await approved(name, '0.6');
     const { psbt } = await operator()('withdrawal.psbt', { id: `${id}` });
     const { tx } = await node.rpc<{ tx: Raw }>('decodepsbt', [psbt]);
@@ -379,7 +386,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
   });
 
   it('ends by itself: after 30 days what nobody signed, and after seven what nobody downloaded', async () => {
-    const { name, key } = await shop('p2wpkh', 71, 2);
+    const { name, key } = await shop('p2wpkh', 2);
     const handed = await approved(name, '0.5');
     await signedPsbt(handed.id);
     const left = await approved(name, '0.4');
