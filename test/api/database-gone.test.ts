@@ -1,5 +1,15 @@
 /** A database that is gone, empty or damaged: the service says so, and does not begin anew with the same addresses. */
-import { closeSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -40,6 +50,27 @@ it.each([
   });
   expect(readdirSync(service.dataDir).toSorted()).toEqual(before);
 });
+
+it.each(['with', 'without'])(
+  'of a restore that was broken off %s its vault moved: it does not start, and changes nothing',
+  async (moved) => {
+    await openShop(service);
+    await service.daemon.stop();
+    const work = join(service.dataDir, 'work-of-restore-abcdef.moving');
+    mkdirSync(work);
+    for (const name of ['countinghouse.db', ...(moved === 'with' ? [] : ['vault'])]) {
+      renameSync(join(service.dataDir, name), join(work, name));
+    }
+    // a backup has no stamp
+    rmSync(join(service.dataDir, 'instance.json'));
+    const before = readdirSync(service.dataDir).toSorted();
+    await expect(service.resume()).rejects.toMatchObject({
+      code: 'store.damaged',
+      message: `A restore into ${service.dataDir} was broken off: restore again into it, with the same backup, and then start the service`,
+    });
+    expect(readdirSync(service.dataDir).toSorted()).toEqual(before);
+  },
+);
 
 it('in the sandbox alone, it begins anew', async () => {
   await service.daemon.stop();

@@ -25,7 +25,7 @@ import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { beginQuarantine } from '../recovery/begin-quarantine.ts';
 import { CONFIG, DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
-import { RESTORE_WORK } from './leftovers.ts';
+import { isCutOff, isMoving, MOVING_SUFFIX, RESTORE_WORK } from './leftovers.ts';
 import { Manifest } from './make.ts';
 import { compareAccounts, foreignReady } from './own-accounts.ts';
 
@@ -33,8 +33,6 @@ export const VAULT = 'vault';
 const THIEF = 'A thief in the service may have put it there, so that payers pay him: restore an older backup';
 /** The configuration of a backup, beside one that was there before. */
 export const CONFIG_OF_BACKUP = `${CONFIG}.of-backup`;
-/** The suffix of the working folder's name while its files are moved. */
-const MOVING_SUFFIX = '.moving';
 
 /** The header of a backup file. Throws `Rejected`: `backup.format`, `backup.missing`. */
 export async function backupHeader(file: string): Promise<SealedHeader> {
@@ -216,20 +214,6 @@ export async function needUnoccupied(dataDir: string): Promise<void> {
   if (!names.includes(DATABASE) && (!names.includes(VAULT) || (await isCutOff(dataDir, names)))) return;
   const text = `${dataDir} holds a service already: restore into another folder with --data-dir`;
   throw new Rejected('restore.not_empty', text);
-}
-
-/** Whether a name is of the working folder of a restore that moves its files, of an earlier release too. */
-const isMoving = (name: string): boolean =>
-  name.endsWith(MOVING_SUFFIX) && (name.startsWith(RESTORE_WORK) || /^restore-[A-Za-z0-9]{6}\./.test(name));
-
-/**
- * Whether a restore was interrupted while it moved its files: then its working folder still has the database, the last
- * file. Without it, the restore was complete, and the files beside it may be newer than any backup.
- */
-async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
-  const moving = names.filter(isMoving);
-  const left = await Promise.all(moving.map((name) => exists(join(dataDir, name, DATABASE))));
-  return left.some(Boolean);
 }
 
 /** Deletes the remains of an interrupted restore. */

@@ -6,7 +6,7 @@
  * Another machine, another disk or a copied folder alone begin no quarantine: they are normal after a move. They are told.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
@@ -15,12 +15,13 @@ import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { undecidedSpendsOfKey, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
-import { isMissing, replaceFile } from '../../wallet/files.ts';
+import { isMissing, replaceFile, sizeOf } from '../../wallet/files.ts';
 import { placeIn, type Recorded, recordedIn } from '../../wallet/signer/recorded.ts';
 import { raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
 import { timesOfBackups } from '../backup/folder.ts';
+import { isCutOff } from '../backup/leftovers.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { STAMP_SETTING } from './clock.ts';
 import { beginAsOlder } from './older.ts';
@@ -216,17 +217,18 @@ function storedIn(reader: Reader): Stored | null {
   return row ? Stored.parse(JSON.parse(row.value)) : null;
 }
 
-/** Throws `Rejected('store.damaged')` if a wallet lost its database: an empty one would repeat its addresses. */
+/**
+ * Throws `Rejected('store.damaged')` if a wallet lost its database, or a restore has not moved it yet: an empty one would repeat its
+ * addresses.
+ */
 export async function needDatabase(folder: string): Promise<void> {
-  if (!(await besideIn(folder)) || !(await hasKey(folder))) return;
-  const size = await stat(join(folder, DATABASE)).then(
-    (file) => file.size,
-    (error: unknown) => {
-      if (isMissing(error)) return null;
-      throw error;
-    },
-  );
+  const size = (await sizeOf(join(folder, DATABASE))) ?? null;
   if (size !== null && size > 0) return;
+  if (await isCutOff(folder, await readdir(folder))) {
+    const text = `A restore into ${folder} was broken off: restore again into it, with the same backup, and then start the service`;
+    throw new Rejected('store.damaged', text);
+  }
+  if (!(await besideIn(folder)) || !(await hasKey(folder))) return;
   const text = `${DATABASE} in ${folder} is ${size === null ? 'gone' : 'empty'}, and this service has a wallet. Put the database back, or restore the newest backup into another folder: countinghouse restore FILE --data-dir FOLDER. To begin anew with the same wallet, remove ${FILE} and use restore words`;
   throw new Rejected('store.damaged', text);
 }
