@@ -6,6 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, link, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { Unavailable } from '../domain/errors.ts';
+import { isFileFault, whyRefused } from '../kit/full-disk.ts';
+
+const RETRY_SECONDS = 60;
 
 /**
  * Creates `file` (mode 0600) in an existing folder. Returns false, without changing it, if the file exists.
@@ -109,5 +113,22 @@ export async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** `Unavailable` in words for a file of the wallet's folder that the system refuses; any other error as it is. */
+export function folderFault(error: unknown): unknown {
+  if (!isFileFault(error)) return error;
+  const isForOthers = error.code === 'EACCES' || error.code === 'EPERM';
+  const why = isForOthers ? `its user may not use a file there (${error.code})` : whyRefused(error);
+  return new Unavailable(`The folder of the wallet cannot be used: ${why}. Mend that, and try again`, RETRY_SECONDS);
+}
+
+/** Throws as `work`, with `folderFault` for what the system refuses. */
+export async function inWalletFolder<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw folderFault(error);
   }
 }

@@ -9,7 +9,7 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { unlessAborted } from '../../kit/async.ts';
-import { whyRefused } from '../../store/data-folder.ts';
+import { whyRefused } from '../../kit/full-disk.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { isMissing } from '../../wallet/files.ts';
 import { inspectSealed, type SealedHeader } from '../../wallet/sealed-file.ts';

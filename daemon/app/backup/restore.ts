@@ -11,8 +11,8 @@ import { chmod, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/pro
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
-import { isFullFile } from '../../kit/full-disk.ts';
-import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
+import { isFullFile, whyRefused } from '../../kit/full-disk.ts';
+import { makeDataFolder } from '../../store/data-folder.ts';
 import { isDiskError, isFullError, troubleOf } from '../../store/disk-errors.ts';
 import { takeLock } from '../../store/lock.ts';
 import { settle, storeProblems, strangeIn } from '../../store/snapshot.ts';

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { folderFault } from '../files.ts';
 import { type Answer, Request } from './wire.ts';
 
 const STACK_FRAMES_MAX = 8;
@@ -25,7 +26,8 @@ export async function answerLine(
     const request = Request.safeParse(asked);
     if (!request.success) throw unknown?.() ?? request.error;
     return { id, end: 'ok', result: await carryOut(request.data) };
-  } catch (error) {
+  } catch (thrown) {
+    const error = folderFault(thrown);
     if (error instanceof Rejected) {
       const { code, message, field } = error;
       return { id, end: 'rejected', code, message, ...(field === undefined ? {} : { field }) };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
-import { exists, sizeOf, syncFolder } from '../files.ts';
+import { exists, inWalletFolder, sizeOf, syncFolder } from '../files.ts';
 import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
 import { type Channel, childChannel, type Home, socketChannel } from './channel.ts';
@@ -138,7 +138,11 @@ export class SignerClient implements Signer {
     return { ...AWAY, fingerprint, away: { name, seenAt } };
   }
 
-  async status(): Promise<SignerStatus> {
+  status(): Promise<SignerStatus> {
+    return inWalletFolder(() => this.#status());
+  }
+
+  async #status(): Promise<SignerStatus> {
     if (this.#remote !== null) return (await this.#running()) ?? this.#away;
     const running = this.#peer && (await this.#running());
     const { folder } = this.#options;
@@ -268,12 +272,14 @@ export class SignerClient implements Signer {
 
   /** `check`: throws if it is not to be asked any more. */
   async #ask<T extends z.ZodType>(call: Call, shape: T, ms: number, check = () => {}): Promise<z.infer<T>> {
-    const peer = await this.#start();
+    const peer = await inWalletFolder(() => this.#start());
     check();
     const read = shape.safeParse(await peer.ask(call, ms));
     if (!read.success) throw this.#remote === null ? read.error : otherRelease();
     // the signer has synced its files; it cannot sync their folder under the permission model, so that is done here
-    if (this.#remote === null && WRITES.has(call.call)) await syncFolder(this.#options.folder);
+    if (this.#remote === null && WRITES.has(call.call)) {
+      await inWalletFolder(() => syncFolder(this.#options.folder));
+    }
     return read.data;
   }
 

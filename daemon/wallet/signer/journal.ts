@@ -128,7 +128,8 @@ export class Journal {
    * takes no more of what the operator did not approve.
    */
   async append(line: Line): Promise<void> {
-    if (this.#broken) throw new Error('the journal could not be written: restart the signer');
+    // opened again, it drops the incomplete line
+    if (this.#broken) throw new StaleJournal();
     const json = JSON.stringify(line);
     const mac = this.#chain.macOf(line, json);
     const text = Buffer.from(`${mac} ${json}\n`);

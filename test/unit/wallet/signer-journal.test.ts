@@ -317,6 +317,32 @@ describe('a disk that takes no more', () => {
     expect(await linesOf(folder)).toEqual(known);
     expect(known.length).toBeGreaterThan(1);
   });
+
+  /** The folder is away while a line is half written, so that the half stays. It is there again for the next line. */
+  const half = `
+    import { rename, stat } from 'node:fs/promises';
+    const { Journal, StaleJournal } = await import(${JSON.stringify(new URL('../../../daemon/wallet/signer/journal.ts', import.meta.url))});
+    const [folder, away] = [process.argv[1], process.argv[1] + '-away'];
+    const beforeWrite = async () => { if ((await stat(folder + '/${JOURNAL_FILE}')).size > 1500) await rename(folder, away); };
+    const journal = await Journal.open(folder, Buffer.alloc(32, 7), '73c5da0a', 0, { beforeWrite });
+    const line = (n) => ({ kind: 'sign', at: n, purpose: 'pay', txid: 't'.repeat(300), fee: '0',
+      inputs: ['a'], entries: [{ uuid: 'n-' + n, identity: 'i', feeMax: '1' }] });
+    let error = null;
+    for (let n = 0; error === null; n++) error = await journal.append(line(n)).then(() => null, (reason) => reason);
+    await rename(away, folder);
+    const again = await journal.append(line(9)).then(() => null, (reason) => reason);
+    await journal.close();
+    console.log(JSON.stringify({ code: error.code, isStale: again instanceof StaleJournal, known: [...journal.memory.signed.keys()] }));`;
+
+  it('and keeps the half of a line: it is to be opened again, which drops that', async () => {
+    const folder = await folderOf();
+    const command = 'ulimit -f 2; exec "$0" --input-type=module -e "$1" "$2"';
+    const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, half, folder]);
+    const { code, isStale, known } = JSON.parse(stdout) as { code: string; isStale: boolean; known: string[] };
+    expect([code, isStale]).toEqual(['ENOENT', true]);
+    expect((await stat(join(folder, JOURNAL_FILE))).size).toBe(2_048);
+    expect(await linesOf(folder)).toEqual(known);
+  });
 });
 
 it('takes no line that could not be read again', async () => {

@@ -1,0 +1,75 @@
+/** A disk that refuses files of the wallet: the signer says why, and what waits is tried again once it is mended. */
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { answerLine } from '../../../daemon/wallet/signer/answering.ts';
+import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import { ATTEMPTS_FILE, HEAD_FILE, VAULT_FILE } from '../../../daemon/wallet/signer/files.ts';
+import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { seal } from '../../../daemon/wallet/signer/seal.ts';
+import { PASSPHRASE, payment, useEpochOf, walletFolder } from './signer-kit.ts';
+
+let wallet: Awaited<ReturnType<typeof walletFolder>>;
+let signer: SignerClient;
+beforeEach(async () => {
+  wallet = await walletFolder();
+  signer = new SignerClient({
+    folder: wallet.folder,
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
+    log: () => {},
+    sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
+  });
+});
+afterEach(async () => {
+  await signer.close();
+  await wallet.remove();
+});
+
+const unlock = async () => signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+const REFUSED = /^The folder of the wallet cannot be used: the system refuses it \((EISDIR|ENOTEMPTY)\)\. Mend that/;
+const told = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(Unavailable);
+  return (error as Error).message;
+};
+/** While a folder is in the place of a file, whatever reads or replaces that is refused, whoever runs the test. */
+async function withoutFile(name: string, work: () => Promise<void>): Promise<void> {
+  const file = join(wallet.folder, name);
+  await rename(file, `${file}.away`).catch(() => {});
+  await mkdir(join(file, 'full'), { recursive: true });
+  await work();
+  await rm(file, { recursive: true });
+  await rename(`${file}.away`, file).catch(() => {});
+}
+
+it('keeps a wallet locked that cannot count the try, and opens it afterwards', async () => {
+  await withoutFile(ATTEMPTS_FILE, async () => expect(await told(unlock())).toMatch(REFUSED));
+  expect(await unlock()).toMatchObject({ state: 'unlocked' });
+});
+
+it('has the status say so', async () => {
+  await withoutFile(VAULT_FILE, async () => expect(await told(signer.status())).toMatch(REFUSED));
+  expect(await signer.status()).toMatchObject({ state: 'locked' });
+});
+
+it('gives out no signature, and does afterwards', async () => {
+  await unlock();
+  await useEpochOf(wallet.folder);
+  await withoutFile(HEAD_FILE, async () => expect(await told(signer.sign(payment('LTC', ['w-1'])))).toMatch(REFUSED));
+  expect(await signer.sign(payment('LTC', ['w-1']))).toHaveProperty('txid');
+});
+
+it.each([
+  ['ENOSPC', 'write', 'the disk is full (ENOSPC)'],
+  ['EROFS', 'open', 'the disk is mounted for reading only (EROFS)'],
+  ['EIO', 'read', 'the disk fails (EIO)'],
+  ['EACCES', 'open', 'its user may not use a file there (EACCES)'],
+])('is told of %s in words', async (code, syscall, why) => {
+  const refused = Object.assign(new Error('with a path'), { code, syscall });
+  expect(await answerLine('{"id":1,"call":"status"}', () => Promise.reject(refused))).toMatchObject({
+    end: 'unavailable',
+    message: `The folder of the wallet cannot be used: ${why}. Mend that, and try again`,
+  });
+});
