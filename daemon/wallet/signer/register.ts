@@ -12,7 +12,7 @@ import { gasSubjectOf } from './gas.ts';
 import { LINE_BYTES_MAX, Line, MAC_CHARS } from './journal-line.ts';
 import { JournalMemory } from './journal-memory.ts';
 import { readLines } from './lines.ts';
-import { spentInDay, subjectOf } from './permission.ts';
+import { type Memory, spentInDay, subjectOf } from './permission.ts';
 import type { ForwardGrant, GasGrant, Grant, PolicyGrant } from './port.ts';
 
 type Of<G> = { grant: G; used: bigint }[];
@@ -51,7 +51,15 @@ export async function signedSince(folder: string, since: number): Promise<{ at: 
 
 /** The newest date of a limit, milliseconds since 1970; 0: there was none. Throws as `limitsHeldIn`. */
 export async function newestDateIn(folder: string): Promise<number> {
-  const { grants, gasGrants, forwardGrants } = await memoryIn(folder);
+  return newestDateOf(await memoryIn(folder));
+}
+
+/** As `newestDateIn`, of what is known. */
+export function newestDateOf({
+  grants,
+  gasGrants,
+  forwardGrants,
+}: Pick<Memory, 'grants' | 'gasGrants' | 'forwardGrants'>): number {
   const all = [...grants.values(), ...gasGrants.values(), ...forwardGrants.values()];
   return all.reduce((newest, { issuedAt }) => Math.max(newest, issuedAt), 0);
 }

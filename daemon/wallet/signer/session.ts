@@ -22,6 +22,7 @@ import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { type Memory, subjectOf, type Witness } from './permission.ts';
 import type { Grant, ImagesRequest, SignOrder } from './port.ts';
+import { newestDateOf } from './register.ts';
 
 /** How far the operator's clock may be ahead of this machine's for a grant. */
 const GRANT_AHEAD_MS = 3_600_000;
@@ -154,13 +155,13 @@ export class Session {
     const now = this.#now();
     const before = inForce(this.#journal.memory, grant);
     const right = grantMac(this.#approvalKey, this.#epoch, grant);
-    if (!sameMac(mac, right) || grant.issuedAt > now + GRANT_AHEAD_MS) {
+    // a clock that was ahead when limits were set must not keep them in force
+    const latest = Math.max(now, newestDateOf(this.#journal.memory)) + GRANT_AHEAD_MS;
+    if (!sameMac(mac, right) || grant.issuedAt > latest) {
       throw new Rejected('signer.approval', "The operator's approval does not belong to these limits");
     }
     if (before && sameMac(mac, grantMac(this.#approvalKey, this.#epoch, before))) return;
-    if (before && before.issuedAt >= grant.issuedAt) {
-      throw new Rejected('signer.approval', 'Newer limits are in force already');
-    }
+    if (before && before.issuedAt >= grant.issuedAt) throw outdated(before, now);
     const network = realNetwork(grant);
     if (!('kind' in grant)) {
       await this.#write({ kind: 'grant', at: now, grant: { ...grant, network } });
@@ -203,6 +204,12 @@ export class Session {
 function inForce({ grants, gasGrants, forwardGrants }: Memory, grant: Grant): Grant | undefined {
   if (!('kind' in grant)) return grants.get(subjectOf(grant));
   return grant.kind === 'gas' ? gasGrants.get(gasSubjectOf(grant)) : forwardGrants.get(forwardSubjectOf(grant));
+}
+
+function outdated({ issuedAt }: Grant, now: number): Rejected {
+  const newer = 'Newer limits are in force already';
+  const ahead = `${newer}: they are of ${new Date(issuedAt).toISOString()}, when the clock was ahead. The command line replaces them, and \`countinghouse wallet revoke\` ends all limits`;
+  return new Rejected('signer.approval', issuedAt > now + GRANT_AHEAD_MS ? ahead : newer);
 }
 
 function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nextDate } from '../../../daemon/cli/limits.ts';
 import { runCli } from '../../../daemon/cli/program.ts';
 import { Session } from '../../../daemon/cli/session.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
@@ -13,9 +14,10 @@ import { type ForwardGrant, type GasGrant, type Grant, SEAL_UNLOCK } from '../..
 import { endOf, limitsHeldIn, newestDateIn } from '../../../daemon/wallet/signer/register.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
+import { Session as SignerSession } from '../../../daemon/wallet/signer/session.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 import { fakeIo } from '../cli-kit.ts';
-import { codeOf, limitGrants, PASSPHRASE, walletFolder } from '../wallet/signer-kit.ts';
+import { codeOf, grantOf, limitGrants, PASSPHRASE, walletFolder } from '../wallet/signer-kit.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -271,6 +273,17 @@ describe('the MAC of a limit', () => {
     expect(await macsOf(...ends)).toHaveLength(3);
     expect((await daemon.status()).state).toBe('locked');
   });
+});
+
+it.each([
+  ['inside the service', ({ COUNTINGHOUSE_SIGNER_SOCKET: _, ...others }: Record<string, string>) => others],
+  ['of its own', (all: Record<string, string>) => all],
+])('limits are dated after those of a clock that was ahead, with a signer %s', async (_, of) => {
+  const ahead = Date.now() + 9_000 * HOUR_MS;
+  const signer = await SignerSession.open(wallet.folder, PASSPHRASE, () => ahead);
+  await signer.grant(...grantOf(limitGrants(0, '1', ahead)[0]!));
+  await signer.close();
+  expect(await nextDate(new Session(fakeIo(of(env)).io, { dataDir: root }))).toBe(ahead + 1);
 });
 
 describe('a new tank', () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { PlannedOutput, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { ADDRESS_SELF, type Intent, type UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
+import { endOf } from '../../../daemon/wallet/signer/register.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { CHAINS_UTXO, DESTINATIONS } from '../chains/spend-kit.ts';
 import {
@@ -797,6 +798,26 @@ describe('what a policy may let go', () => {
     expect(await codeOf(session.sign(byPolicy()))).toBe('signer.limit');
     expect(await codeOf(session.grant(...grantOf(GRANT)))).toBe('signer.approval');
     expect(await codeOf(session.grant(...grantOf({ ...GRANT, issuedAt: now + 10 * 86_400_000 })))).toBe(
+      'signer.approval',
+    );
+  });
+
+  it('is replaced and ended after a clock that was ahead', async () => {
+    const right = now;
+    now += 400 * 86_400_000;
+    const [ahead] = grantOf({ ...GRANT, issuedAt: now });
+    await session.grant(...grantOf(ahead));
+    now = right;
+    await expect(session.grant(...grantOf({ ...GRANT, issuedAt: now + 3 }))).rejects.toThrow(
+      /of \d{4}-.* when the clock was ahead\. The command line replaces them, .*wallet revoke/,
+    );
+    const next = { ...GRANT, issuedAt: ahead.issuedAt + 1, perDay: '70000000' };
+    await session.grant(...grantOf(next));
+    const end = endOf(next, now) as typeof next;
+    await session.grant(...grantOf(end));
+    expect(await codeOf(session.sign(byPolicy(fresh(), 10_000n)))).toBe('signer.limit');
+    // no date runs away from there
+    expect(await codeOf(session.grant(...grantOf({ ...next, issuedAt: end.issuedAt + 3_600_001 })))).toBe(
       'signer.approval',
     );
   });
