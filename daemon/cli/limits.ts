@@ -9,10 +9,11 @@ import { assetOf, nativeAsset } from '../domain/assets.ts';
 import { NATIVE_COIN } from '../domain/evm.ts';
 import { gasOfDay } from '../domain/forwarding.ts';
 import { formatUnits } from '../domain/money.ts';
+import { isFileFault, whyRefused } from '../kit/full-disk.ts';
 import type { Grant } from '../wallet/signer/port.ts';
 import type { AccountGrants } from '../wallet/signer/register.ts';
 import { action } from './commands.ts';
-import type { Io } from './io.ts';
+import { Failure, type Io } from './io.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -123,15 +124,29 @@ export async function endLimits(
 async function halt(session: Session): Promise<void> {
   await confirm(session.io, session.yes, 'Is nothing to be signed that was approved so far, and no limit to hold?');
   const { ENDED_FILE } = await import('../wallet/signer/files.ts');
-  await session.asOwner(() => writeFile(join(session.walletFolder, ENDED_FILE), '', { mode: 0o600 }));
-  session.note(
-    'Nothing is signed from now on. When the wallet is opened next, it ends every approval and every limit first.',
-  );
+  const mark = join(session.walletFolder, ENDED_FILE);
+  const refusal: unknown = await session
+    .asOwner(() => writeFile(mark, '', { mode: 0o600 }))
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  if (refusal === null) {
+    session.note(
+      'Nothing is signed from now on. When the wallet is opened next, it ends every approval and every limit first.',
+    );
+  }
   const { lockNow } = await import('../operator/end-grants.ts');
   const isLocked = await lockNow(session.walletPlace, session.call).then(
     () => true,
     () => false,
   );
+  if (refusal !== null) {
+    if (!isFileFault(refusal)) throw refusal;
+    const locked = isLocked ? 'The wallet is locked' : 'The wallet could not be locked';
+    const text = `${locked}, and its approvals and limits did not end. ${mark} cannot be written: ${whyRefused(refusal)}`;
+    throw new Failure(`${text}. Mend that, and repeat the command before the wallet is opened`);
+  }
   if (!isLocked) session.note('It could not be locked as well: the signer does not answer.');
   session.print({ locked: isLocked }, () => (isLocked ? 'The wallet is locked.\n' : ''));
 }

@@ -1,6 +1,6 @@
 /** Rights that the operator takes back from a separate signer while the service works for a thief. */
 import { readFileSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -384,6 +384,20 @@ describe('wallet halt', () => {
     await daemon.sign(payment('LTC', ['one']));
     await writeFile(join(wallet, ENDED_FILE), '');
     await expect(daemon.sign(payment('LTC', ['two']))).rejects.toThrow('The process that holds the wallet ended');
+    expect((await daemon.status()).state).toBe('locked');
+  });
+
+  it('locks the wallet also where its folder takes no mark, and says what is left', async () => {
+    await daemon.sign(payment('LTC', ['before']));
+    // no file can be made behind it, whoever runs the test
+    await symlink(join(wallet, 'nowhere', 'mark'), join(wallet, ENDED_FILE));
+    const { code, err } = await cli('wallet', 'halt', '--yes');
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /The wallet is locked, and its approvals and limits did not end\. .*\(ENOENT\)\. Mend that/,
+      ),
+    ]);
     expect((await daemon.status()).state).toBe('locked');
   });
 
