@@ -96,6 +96,13 @@ if (process.platform !== 'win32') {
 }
 
 if (NAMESPACE) {
+  it('is told by a file system that became read-only', () => {
+    const out = shell(`mount -o remount,ro "$DATA"; cli backup "$HOME/ro.backup"`, NAMESPACE);
+    expect(out).toMatch(
+      /^error: No backup was made: in \S+ the disk is mounted for reading only \(EROFS\)\. Mend that, and try again\n= 1$/m,
+    );
+  });
+
   it('is told by a file system of a few megabytes', () => {
     const out = shell(
       `cli backup "$HOME/b.backup"; cli maintenance --compact --yes; ${UNTOUCHED}; echo; echo = 1

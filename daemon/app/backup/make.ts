@@ -13,7 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
-import { isFullFile, whyRefused } from '../../kit/full-disk.ts';
+import { fileCode, isFullFile, whyRefused } from '../../kit/full-disk.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
 import { copyDatabase, settle, storedGap, storeFacts } from '../../store/snapshot.ts';
 import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
@@ -26,6 +26,8 @@ import { digestsOf, needSound, needWhole, reading } from './prove.ts';
 
 export const VAULT_FOLDER = 'vault';
 const CONTENT = 'content';
+/** A disk that takes no file, and is not full. */
+const REFUSING = new Set(['EROFS', 'EIO']);
 
 export const Manifest = z.object({
   release: z.string(),
@@ -110,6 +112,11 @@ export async function withRoom<T>(dataDir: string, work: () => Promise<T>): Prom
     return await work();
   } catch (error) {
     const isFull = isFullFile(error);
+    const code = fileCode(error as NodeJS.ErrnoException);
+    if (REFUSING.has(code)) {
+      const text = `No backup was made: in ${dataDir} ${whyRefused(error as NodeJS.ErrnoException)}. Mend that, and try again`;
+      throw new Rejected('backup.folder', text);
+    }
     if (!isFull && !isDiskError(error)) throw error;
     const why = isFull ? 'the disk is full' : troubleOf(error).message;
     throw new Rejected(
