@@ -248,8 +248,10 @@ export class SignerClient implements Signer {
     const { folder } = this.#options;
     if (this.#remote !== null || !(await exists(join(folder, VAULT_FILE)))) return;
     if (this.#peer && (await this.#endUnlocked())) return;
-    await writeFile(join(folder, ENDED_FILE), '', { mode: 0o600 });
-    await syncFolder(folder);
+    await inWalletFolder(async () => {
+      await writeFile(join(folder, ENDED_FILE), '', { mode: 0o600 });
+      await syncFolder(folder);
+    });
   }
 
   /** False: the wallet is locked, and ends them when it is opened next. */

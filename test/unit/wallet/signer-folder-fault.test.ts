@@ -1,11 +1,12 @@
 /** A disk that refuses files of the wallet: the signer says why, and what waits is tried again once it is mended. */
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { exists } from '../../../daemon/wallet/files.ts';
 import { answerLine } from '../../../daemon/wallet/signer/answering.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
-import { ATTEMPTS_FILE, HEAD_FILE, VAULT_FILE } from '../../../daemon/wallet/signer/files.ts';
+import { ATTEMPTS_FILE, ENDED_FILE, HEAD_FILE, VAULT_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { PASSPHRASE, payment, useEpochOf, walletFolder } from './signer-kit.ts';
@@ -59,6 +60,15 @@ it('gives out no signature, and does afterwards', async () => {
   await useEpochOf(wallet.folder);
   await withoutFile(HEAD_FILE, async () => expect(await told(signer.sign(payment('LTC', ['w-1'])))).toMatch(REFUSED));
   expect(await signer.sign(payment('LTC', ['w-1']))).toHaveProperty('txid');
+});
+
+it('ends no approval of a locked wallet, and does afterwards', async () => {
+  const mark = join(wallet.folder, ENDED_FILE);
+  await symlink(join(wallet.folder, 'nowhere', 'mark'), mark);
+  expect(await told(signer.endApprovals())).toMatch(/cannot be used: .* \(ENOENT\)\. Mend that/);
+  await rm(mark);
+  await signer.endApprovals();
+  expect(await exists(mark)).toBe(true);
 });
 
 it.each([
