@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { type Epoch, sameMac } from './approval.ts';
-import { altered, Line, MAC_CHARS, NO_MAC } from './journal-line.ts';
+import { altered, type Line, MAC_CHARS, NO_MAC, parseLine } from './journal-line.ts';
 
 /** The state after a line: its MAC, its number, and the epoch then. */
 type State = { mac: string; lines: number; epoch: Epoch };
@@ -64,7 +64,7 @@ export class Chain {
     if (!from) return null;
     // a copy of a line is no line of a signer
     if (known.some((state) => state.mac === mac) || last.mac === mac) throw altered();
-    const { kind } = Line.parse(JSON.parse(json));
+    const { kind } = parseLine(json);
     if (!BESIDE.has(kind) || this.#otherEnds.length >= ENDS_MAX) throw altered();
     this.#otherEnds = [...this.#otherEnds.filter((end) => end !== from), last];
     return { ...this.#took(mac, json, from), isBeside: true };
@@ -77,7 +77,7 @@ export class Chain {
   }
 
   #took(mac: string, json: string, from: State): { line: Line; epoch: Epoch } {
-    const line = Line.parse(JSON.parse(json));
+    const line = parseLine(json);
     return { line, epoch: this.#put(line, mac, from) };
   }
 

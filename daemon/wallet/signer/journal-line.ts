@@ -108,6 +108,22 @@ export const altered = (): Rejected =>
       'a backup of the same time; or, when the chain shows that no withdrawal is under way, remove both',
   );
 
+/** A line without its MAC. Throws `Rejected('signer.journal')` for what is none, or is one of a newer release. */
+export function parseLine(json: string): Line {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(json);
+  } catch {
+    throw altered();
+  }
+  const line = Line.safeParse(parsed);
+  if (line.success) return line.data;
+  throw new Rejected(
+    'signer.journal',
+    `The record of signatures, ${JOURNAL_FILE}, was written by a newer release: install that release or a later one. Nothing was changed`,
+  );
+}
+
 /** The head's text, or null if there is none. */
 export async function headText(folder: string): Promise<string | null> {
   const path = join(folder, HEAD_FILE);

@@ -9,7 +9,7 @@ import { exists, isMissing } from '../files.ts';
 import { ENDED_FILE, JOURNAL_FILE } from './files.ts';
 import { forwardGasOf, forwardSubjectOf, isForwarding } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
-import { LINE_BYTES_MAX, Line, MAC_CHARS } from './journal-line.ts';
+import { LINE_BYTES_MAX, type Line, MAC_CHARS, parseLine } from './journal-line.ts';
 import { JournalMemory } from './journal-memory.ts';
 import { readLines } from './lines.ts';
 import { type Memory, spentInDay, subjectOf } from './permission.ts';
@@ -26,7 +26,7 @@ async function memoryIn(folder: string, seen?: (line: Line, before: JournalMemor
   const memory = new JournalMemory();
   try {
     for await (const text of readLines(createReadStream(join(folder, JOURNAL_FILE)), LINE_BYTES_MAX)) {
-      const line = Line.parse(JSON.parse(text.slice(MAC_CHARS + 1)));
+      const line = parseLine(text.slice(MAC_CHARS + 1));
       seen?.(line, memory);
       memory.take(line, { isBeside: false, epoch: memory.epoch, bytes: text.length });
     }

@@ -17,6 +17,7 @@ import { Journal } from '../../../daemon/wallet/signer/journal.ts';
 import type { Line } from '../../../daemon/wallet/signer/journal-line.ts';
 import { JournalMemory } from '../../../daemon/wallet/signer/journal-memory.ts';
 import { spentInDay } from '../../../daemon/wallet/signer/permission.ts';
+import { limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, SEED, WORDS } from './signer-kit.ts';
 
@@ -294,6 +295,21 @@ const headOfLine = (lines: number): { lines: number; mac: string } => ({
   mac: last().journal.toString().split('\n')[lines - 1]!.slice(0, 64),
 });
 const headMac = (): string => (JSON.parse(last().head.toString()) as { mac: string }).mac;
+
+it('with a line of a newer release is refused with what to do, and stays as it is', async () => {
+  const folder = await folderOf();
+  const newer = await open(folder);
+  await newer.append({ kind: 'of a newer release', at: NOW } as unknown as Line);
+  await newer.close();
+  const before = await readFile(join(folder, JOURNAL_FILE));
+  for (const read of [open, (one: string) => limitsHeldIn(one, NOW)]) {
+    await expect(read(folder)).rejects.toMatchObject({
+      code: 'signer.journal',
+      message: expect.stringContaining('written by a newer release: install that release'),
+    });
+  }
+  expect(await readFile(join(folder, JOURNAL_FILE))).toEqual(before);
+});
 
 describe('a disk that takes no more', () => {
   /** Appends until it fails, in a process whose files may have 2 KiB, and once more when there is room again. */
