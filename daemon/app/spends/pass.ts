@@ -3,8 +3,8 @@
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
 import { toIso } from '../../domain/calendar.ts';
-import { Unavailable } from '../../domain/errors.ts';
-import { type Message, message, reasonOf, type Value } from '../../domain/messages.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { type Message, message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
   openSpends,
@@ -54,7 +54,7 @@ async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promi
     .all(openSpends, { chain_key: chain.key })
     .flatMap((spend) => app.store.all(versionsOf, { spend_id: spend.id }).map((version) => ({ spend, version })))
     .filter(({ version }) => version.txid === null);
-  const common = held ?? (unsigned.length > 0 ? whyAway(await statusFor(app, chain)) : null);
+  const common = held ?? (unsigned.length > 0 ? await whyBy(app, chain, whyAway) : null);
   const signOrNote = async ({ spend, version }: (typeof unsigned)[number]): Promise<void> => {
     const why = (isSignedHere(app, spend) ? common : held) ?? (await signOne(app, spend, version));
     if (why === null) return;
@@ -111,9 +111,24 @@ async function statusFor(app: App, chain: ChainRuntime): Promise<SignerStatus | 
 }
 
 /** Why nothing can be signed now; null: it can. */
-export async function whyUnsigned(app: App, chain: ChainRuntime): Promise<Message | null> {
-  const status = await statusFor(app, chain);
-  return whyAway(status) ?? (status === null || status.state === 'unlocked' ? null : message('wait.locked'));
+export function whyUnsigned(app: App, chain: ChainRuntime): Promise<Message | null> {
+  return whyBy(app, chain, (status) => {
+    return whyAway(status) ?? (status === null || status.state === 'unlocked' ? null : message('wait.locked'));
+  });
+}
+
+/** The wallet's files may be damaged, or their disk may refuse them: what is signed already is sent all the same. */
+async function whyBy(
+  app: App,
+  chain: ChainRuntime,
+  read: (status: SignerStatus | null) => Message | null,
+): Promise<Message | null> {
+  try {
+    return read(await statusFor(app, chain));
+  } catch (error) {
+    if (!(error instanceof Rejected || error instanceof Unavailable)) throw error;
+    return messageOf(reasonOf(error));
+  }
 }
 
 /** A signing machine at home that is away; null: there is none, or it is connected. */

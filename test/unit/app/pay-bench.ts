@@ -49,6 +49,8 @@ class PairSigner {
   readonly orders: SignOrder[] = [];
   /** By withdrawal: the conflict keys of each transaction that it signed. */
   readonly signed = new Map<string, { txid: string; keys: string[] }[]>();
+  /** Why the wallet's files tell no status. */
+  fault: Error | null = null;
   /** How often it ended every approval. */
   ended = 0;
   /** What it refuses, in words. */
@@ -70,14 +72,17 @@ class PairSigner {
   readonly port: Signer = new Proxy({} as Signer, {
     get: (_, name) => {
       if (name === 'status') {
-        return async () => ({
-          state: this.state,
-          fingerprint: '',
-          lockAt: null,
-          retryAfterSeconds: 0,
-          wordsUnproved: false,
-          away: this.away,
-        });
+        return async () => {
+          if (this.fault) throw this.fault;
+          return {
+            state: this.state,
+            fingerprint: '',
+            lockAt: null,
+            retryAfterSeconds: 0,
+            wordsUnproved: false,
+            away: this.away,
+          };
+        };
       }
       if (name === 'sign') {
         return async (order: SignOrder) => {

@@ -1,9 +1,9 @@
 /** The loop that signs and sends withdrawals. */
 import { expect, it, vi } from 'vitest';
-import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { WithdrawalWorker } from '../../../daemon/workers/withdrawals.ts';
 import { beginGasPlan } from '../app/gas-kit.ts';
-import { TOKEN } from '../app/pay-families.ts';
+import { FAMILIES, TOKEN } from '../app/pay-families.ts';
 
 it('pays although nobody answers what a gas plan asks', async () => {
   const pay = await TOKEN.open();
@@ -23,3 +23,26 @@ it('pays although nobody answers what a gas plan asks', async () => {
   }
   expect(whyRefused).toHaveBeenCalled();
 });
+
+const FAULTS = [new Rejected('vault.corrupted', 'The wallet file is damaged'), new Unavailable('its disk is full', 60)];
+
+it.each(FAMILIES.flatMap((family) => FAULTS.map((fault) => [family.name, fault.message, family, fault] as const)))(
+  'sends what is signed, and says why the rest waits: %s, %s',
+  async (_, why, family, fault) => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin, coin], 20);
+    const signed = await pay.withdraw(coin / 4n);
+    await pay.pass(false);
+    await pay.pass(false);
+    expect(pay.row(signed).state).toBe('signed');
+    pay.signer.fault = fault;
+    const waiting = await pay.withdraw(coin / 4n);
+    await pay.pass();
+    expect([pay.row(signed).state, pay.row(waiting)]).toEqual([
+      'broadcast',
+      expect.objectContaining({ state: 'approved', problem: why }),
+    ]);
+    pay.signer.fault = null;
+  },
+);
