@@ -1,6 +1,7 @@
 /** The counter with items in a real browser: a sale, one that is cut off in the middle, and closing the day. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Unavailable } from '../../daemon/domain/errors.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
@@ -125,6 +126,53 @@ describe.skipIf(!hasChromium)(chromiumTitle('the counter with items'), () => {
     await page.getByRole('status').filter({ hasText: 'Cancelled' }).waitFor();
     expect(await page.locator('.qr').count()).toBe(0);
     await page.getByRole('button', { name: 'Next sale' }).click();
+    await page.context().close();
+  });
+
+  it('says that a price ended and that there is no new one, until there is one', async () => {
+    const page = await shop.open('counter');
+    await page.getByRole('button', { name: /^Espresso/ }).click();
+    await page.getByRole('button', { name: 'Show QR code' }).click();
+    await page.locator('.qr').waitFor();
+    const [sold] = await sales();
+    // what the service answers while it has no rate for the coin
+    const over = { code: `http://127.0.0.1/pay/${sold!.slug}`, price_until: '2020-01-01T00:00:00.000000Z' };
+    const end = instead('counter.sale', async (_params, real) => ({ ...(await real()), ...over }));
+    await page.getByText(/^The price in .+ ran out, and there is no new one yet/).waitFor();
+    expect(await page.getByText('Asking for an address').count()).toBe(0);
+    expect(await page.getByText('Waiting for the payment').count()).toBe(0);
+    await sound(page);
+    end();
+    await page.locator('.qr').waitFor();
+    await page.getByRole('button', { name: 'Cancel sale' }).click();
+    await page.context().close();
+  });
+
+  it('asks for an address again if the service gave none, and changes no coin of a sale by showing it', async () => {
+    const page = await shop.open('counter');
+    let refusals = 0;
+    const end = instead('counter.choose', () => {
+      refusals++;
+      throw new Unavailable('No exchange rate at the moment', 1);
+    });
+    await page.getByRole('button', { name: /^Espresso/ }).click();
+    await page.getByRole('button', { name: 'Show QR code' }).click();
+    await page.getByText('There is no address yet.').waitFor();
+    await sound(page);
+    const asked = refusals;
+    end();
+    expect(asked).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.qr').waitFor();
+    await page.getByRole('button', { name: /^(LTC|Litecoin)$/ }).click();
+    await page.getByText(/ LTC$/).waitFor();
+    const [sold] = await sales();
+    // another till's last coin
+    await page.evaluate(() => localStorage.setItem('countinghouse-till-coin', 'BTC'));
+    await page.reload();
+    await page.locator('.qr').waitFor();
+    expect((await shop.call('counter.sale', { invoice: sold!.slug })).crypto).toBe('LTC');
+    await page.getByRole('button', { name: 'Cancel sale' }).click();
     await page.context().close();
   });
 

@@ -12,6 +12,7 @@ import { Icon, ShapeIcon } from '../../parts/icons.tsx';
 import { Answer, byCoin, coinName, Problem, shortName } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import type { Shop, T } from './counter.tsx';
+import { NoCode } from './no-code.tsx';
 import { Refund } from './refund.tsx';
 import { playPaid } from './sound.ts';
 
@@ -24,11 +25,12 @@ const READ_EVERY_MS = 5_000;
 const COIN = 'countinghouse-till-coin';
 
 /**
- * The coin whose own code a new sale shows, because customers may not be able to open the payment page: the one that this till showed
- * last. Null: the payment page's code is shown, on which the customer chooses.
+ * The coin whose own code a sale shows, because customers may not be able to open the payment page: the one of its payment, else the one
+ * that this till showed last. Null: the payment page's code is shown, on which the customer chooses.
  */
-function ownCodeOf({ reach, cryptos }: Shop): string | null {
+function ownCodeOf({ reach, cryptos }: Shop, sale: Sale): string | null {
   if (reach === 'everybody' || reach === 'onion') return null;
+  if (sale.crypto !== null) return sale.crypto;
   const ready = cryptos
     .filter((one) => one.ready)
     .map((one) => one.crypto)
@@ -39,9 +41,9 @@ function ownCodeOf({ reach, cryptos }: Shop): string | null {
 
 export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
   const [crypto, setCrypto] = useState<string | undefined>();
-  const own = ownCodeOf(shop);
   const input = { invoice: slug, ...(crypto === undefined ? {} : { crypto }) };
   const found = useCall('counter.sale', input, { every: READ_EVERY_MS });
+  const own = found.data === undefined ? null : ownCodeOf(shop, found.data);
   const choose = useChange('counter.choose', 'counter.', 'invoice.');
   const chosen = (wanted: string | undefined): void => {
     if (wanted === undefined) setCrypto(undefined);
@@ -78,7 +80,9 @@ export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
             shop={shop}
             crypto={crypto}
             onCrypto={chosen}
-            error={choose.error ?? found.error}
+            refused={choose.error}
+            onAgain={() => chosen(choose.variables?.crypto)}
+            error={found.error}
             onNext={onNext}
             t={t}
           />
@@ -95,30 +99,34 @@ type CodeProps = {
   shop: Shop;
   crypto: string | undefined;
   onCrypto(crypto: string | undefined): void;
+  /** Why the service gave no address of the coin that was wanted last. */
+  refused: Error | null;
+  onAgain(): void;
   error: Error | null;
   onNext(): void;
   t: T;
 };
 
-function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): ReactNode {
+function Code({ data, shop, crypto, onCrypto, refused, onAgain, error, onNext, t }: CodeProps): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
   const cancel = useChange('counter.cancel', 'counter.', 'invoice.');
   const short = data.received !== null && !isZero(data.received);
   const amount = fiat(data.sale.amount, data.sale.currency, language);
+  const none = shop.reach === 'computer' && isPageLink(data.code);
   const cancelSale = (): void => cancel.mutate({ invoice: data.sale.invoice }, { onSuccess: onNext });
   return (
     <main className="till-code" id="content">
       <div className="till-qr">
-        {shop.reach === 'computer' && isPageLink(data.code) ? (
-          <p role="status">{t('choosing')}</p>
+        {none ? (
+          <NoCode data={data} shop={shop} failed={refused !== null} short={short} t={t} />
         ) : (
           <QrCode text={data.code} label={t('scan')} />
         )}
       </div>
       <div className="till-side">
         <p className="till-price">{amount}</p>
-        <p className="till-scan quiet">{t('scan')}</p>
+        {!none && <p className="till-scan quiet">{t('scan')}</p>}
         {!short && <Coins shop={shop} crypto={crypto} onCrypto={onCrypto} t={t} />}
         {shop.reach === 'computer' && <p className="quiet">{t('coinOnly')}</p>}
         {!short && crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
@@ -126,9 +134,9 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
             {exact(data.crypto_amount, language)} {shortName(crypto)}
           </p>
         )}
-        {short ? <Short data={data} t={t} /> : <Waiting data={data} t={t} />}
+        {short ? <Short data={data} t={t} /> : !none && <Waiting data={data} t={t} />}
         <Practice data={data} shop={shop} crypto={crypto} t={t} />
-        {error && <Problem error={error} />}
+        {refused ? <Problem error={refused} retry={onAgain} /> : error && <Problem error={error} />}
         {cancel.error && <Problem error={cancel.error} />}
         <div className="till-actions">
           {short ? (
@@ -140,9 +148,11 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
               {t('cancelSale')}
             </button>
           )}
-          <button type="button" className="button large till-print" onClick={() => print()}>
-            <Icon name="print" /> {t('print')}
-          </button>
+          {!none && (
+            <button type="button" className="button large till-print" onClick={() => print()}>
+              <Icon name="print" /> {t('print')}
+            </button>
+          )}
         </div>
       </div>
     </main>
