@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { HELLO_PATH, SIGN_IN_PATH } from '../../contract/console-channel.ts';
 import { isLocalAddress, ownAddresses } from '../../kit/own-network.ts';
 import { Refused } from '../operator/gate.ts';
+import { isTrusted } from './proxies.ts';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
@@ -119,21 +120,11 @@ export class ConsoleDoor implements Door {
    */
   checkPeer({ socket }: IncomingMessage): void {
     const peer = socket.remoteAddress ?? '';
-    if (isLoopback(peer) || this.#isTrusted(peer)) return;
+    if (isLoopback(peer) || isTrusted(this.#trusted, peer)) return;
     throw new Refused(403, 'peer', 'The console is reached through this machine or its trusted proxy only');
   }
 
   checkCall(request: IncomingMessage): void {
     checkForm(request, (origin) => this.#origins.has(origin));
-  }
-
-  #isTrusted(address: string): boolean {
-    if (!ipaddr.isValid(address)) return false;
-    const peer = ipaddr.process(address);
-    return this.#trusted.some((range) => {
-      const [base, bits] = range.includes('/') ? ipaddr.parseCIDR(range) : [ipaddr.process(range), null];
-      if (base.kind() !== peer.kind()) return false;
-      return bits === null ? base.toString() === peer.toString() : peer.match(base, bits);
-    });
   }
 }

@@ -2,10 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import { TokenBuckets } from '../limits.ts';
+import { NetworkBuckets, TokenBuckets } from '../limits.ts';
 import { type Answer, failure } from '../operator/answer.ts';
 import { readJson } from '../operator/gate.ts';
 import type { Channels } from './channels.ts';
+import { askerOf } from './proxies.ts';
 import type { ConsoleSessions } from './sessions.ts';
 
 const SIGN_INS_PER_MINUTE = 20;
@@ -23,37 +24,49 @@ export const tooMany = (seconds: number): Answer => ({
   headers: { 'retry-after': `${seconds}` },
 });
 
+type Limit = (request: IncomingMessage) => ReturnType<TokenBuckets['take']>;
+
+/**
+ * Each address of the shop's network has its own limit, also of IPv6: all its devices share one /64. To the console, each address and
+ * network that a trusted proxy names has its own. Who comes through this machine without one shares a limit.
+ */
+function limitOf({ now, config }: Pick<App, 'now' | 'config'>, perMinute: number, atTill: boolean): Limit {
+  const options = { perMinute, burst: perMinute, now, bucketsMax: BUCKETS_MAX };
+  if (!atTill) {
+    const limit = new NetworkBuckets(options);
+    return (request) => limit.take(askerOf(request, config.trustedProxies));
+  }
+  const limit = new TokenBuckets(options);
+  return ({ socket }) => limit.takeFrom(socket.remoteAddress ?? '');
+}
+
 export class Entrance {
   readonly #app: Pick<App, 'log'>;
   readonly #sessions: ConsoleSessions;
   readonly #channels: Channels;
   readonly #atTill: boolean;
-  readonly #signIns: TokenBuckets;
-  readonly #greetings: TokenBuckets;
+  readonly #signIns: Limit;
+  readonly #greetings: Limit;
 
   /** `atTill`: of the till's listener. */
-  constructor(app: Pick<App, 'log' | 'now'>, sessions: ConsoleSessions, channels: Channels, atTill: boolean) {
+  constructor(
+    app: Pick<App, 'log' | 'now' | 'config'>,
+    sessions: ConsoleSessions,
+    channels: Channels,
+    atTill: boolean,
+  ) {
     this.#app = app;
     this.#atTill = atTill;
     this.#sessions = sessions;
     this.#channels = channels;
-    const limit = (perMinute: number): TokenBuckets =>
-      new TokenBuckets({ perMinute, burst: perMinute, now: app.now, bucketsMax: BUCKETS_MAX });
+    const limit = (perMinute: number) => limitOf(app, perMinute, atTill);
     this.#signIns = limit(SIGN_INS_PER_MINUTE);
     this.#greetings = limit(GREETINGS_PER_MINUTE);
   }
 
-  /**
-   * Each address of the shop's network has its own limit, also of IPv6: all its devices share one /64. To the console everybody
-   * comes through this machine or its proxy.
-   */
-  #take(limit: TokenBuckets, { socket }: IncomingMessage): ReturnType<TokenBuckets['take']> {
-    return limit.takeFrom(this.#atTill ? (socket.remoteAddress ?? '') : '');
-  }
-
   /** Throws `Refused` for a body that is no JSON. */
   async signIn(request: IncomingMessage): Promise<Answer> {
-    const taken = this.#take(this.#signIns, request);
+    const taken = this.#signIns(request);
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
     const params = SignIn.safeParse(await readJson(request));
     const { origin = '', 'user-agent': name = '' } = request.headers;
@@ -68,7 +81,7 @@ export class Entrance {
 
   /** Opens a channel, or tells a page that its session has ended. Throws `Refused` for a body that is no JSON. */
   async greet(request: IncomingMessage): Promise<Answer> {
-    const taken = this.#take(this.#greetings, request);
+    const taken = this.#greetings(request);
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
     const params = Greeting.safeParse(await readJson(request));
     const { origin = '' } = request.headers;

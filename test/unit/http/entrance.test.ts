@@ -5,13 +5,14 @@ import { Entrance } from '../../../daemon/http/console/entrance.ts';
 type Args = ConstructorParameters<typeof Entrance>;
 
 const entrance = (atTill: boolean): Entrance => {
-  const app = { now: () => 0, log: { warn: () => {}, info: () => {} } } as unknown as Args[0];
+  const config = { trustedProxies: ['127.0.0.1', '10.0.0.0/8'] };
+  const app = { now: () => 0, config, log: { warn: () => {}, info: () => {} } } as unknown as Args[0];
   return new Entrance(app, {} as Args[1], {} as Args[2], atTill);
 };
-const from = (remoteAddress: string): Parameters<Entrance['signIn']>[0] =>
+const from = (remoteAddress: string, forwarded?: string): Parameters<Entrance['signIn']>[0] =>
   Object.assign(Readable.from([Buffer.from('{}')]), {
     socket: { remoteAddress },
-    headers: { 'content-type': 'application/json', 'content-length': '2' },
+    headers: { 'content-type': 'application/json', 'content-length': '2', 'x-forwarded-for': forwarded },
   }) as never;
 
 describe('sign-ins', () => {
@@ -23,9 +24,20 @@ describe('sign-ins', () => {
     expect((await till.signIn(from('2001:db8::8'))).status).toBe(403);
   });
 
-  it('to the console are limited together', async () => {
+  it('to the console are limited by the device that a trusted proxy names, whatever the device says', async () => {
     const desk = entrance(false);
-    for (let i = 0; i < 20; i++) await desk.signIn(from(`127.0.0.${i}`));
-    expect((await desk.signIn(from('127.0.0.99'))).status).toBe(429);
+    const status = async (...args: Parameters<typeof from>) => (await desk.signIn(from(...args))).status;
+    for (let i = 0; i < 20; i++) await status('127.0.0.1', `192.0.2.${i}, 198.51.100.7, 10.0.0.2`);
+    expect(await status('127.0.0.1', '192.0.2.99, 198.51.100.7')).toBe(429);
+    expect(await status('127.0.0.1', '198.51.100.8')).toBe(403);
+    for (let i = 0; i < 20; i++) await status('127.0.0.1', `2001:db8::${i}`);
+    expect(await status('127.0.0.1', '2001:db8::99')).toBe(429);
+    expect(await status('127.0.0.1', '2001:db8:0:1::1')).toBe(403);
+  });
+
+  it('to the console through no trusted proxy are limited by the address that connects', async () => {
+    const desk = entrance(false);
+    for (let i = 0; i < 20; i++) await desk.signIn(from('127.0.0.2', `192.0.2.${i}`));
+    expect((await desk.signIn(from('127.0.0.2', '192.0.2.99'))).status).toBe(429);
   });
 });
