@@ -245,6 +245,14 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
   }
 }
 
+/** A trusted proxy names the address that limits count by. */
+function fewProxies({ trustedProxies }: Config, reader: Reader): void {
+  const every = trustedProxies.find((range) => range.endsWith('/0'));
+  if (every === undefined) return;
+  const text = `"${every}" is every address, so each visitor could choose the address that limits count by: name the proxy's`;
+  reader.problem('trusted_proxies', text);
+}
+
 /** A proxy for all connections has an address: without one they would be straight. */
 function namedProxies(config: Config, reader: Reader): void {
   for (const part of ['electrum', 'monero'] as const) {
@@ -284,6 +292,7 @@ function contradictions(config: Config, reader: Reader): void {
   }
   needChannels(config, reader);
   closedConsole(config, reader);
+  fewProxies(config, reader);
   distinctPorts(config, reader);
   namedProxies(config, reader);
   for (const network of NETWORKS) {

@@ -267,6 +267,13 @@ describe('the console stays on this machine unless it is said', () => {
   });
 });
 
+it.each(['0.0.0.0/0', '::/0'])('not everybody is a trusted proxy: %s', (every) => {
+  expect(problems(`trusted_proxies = ["127.0.0.1", "${every}"]`)).toEqual([
+    `trusted_proxies: "${every}" is every address, so each visitor could choose the address that limits count by: name the proxy's`,
+  ]);
+  expect(problems('trusted_proxies = ["10.0.0.0/8"]')).toEqual([]);
+});
+
 it('no proxy is asked for that stands nowhere', () => {
   const all = (part: string): string => `[${part}]\nproxy_for = "all"\n`;
   for (const part of ['electrum', 'monero']) {
