@@ -24,6 +24,9 @@ export function endpointCommands(root: Command, io: Io): void {
     .action(action(io, add));
   endpoint.command('list').description('list the endpoints').action(action(io, listEndpoints));
   paged(endpoint.command('log')).description('list the events that were sent, newest first').action(action(io, log));
+  itemCommand(endpoint, 'types', 'change which events an endpoint is sent from now on')
+    .argument('<types>', 'all, or these types, such as invoice.paid,withdrawal.completed', list)
+    .action(action(io, changeTypes));
   itemCommand(endpoint, 'rotate', 'make a new secret; the former one holds for another day').action(action(io, rotate));
   itemCommand(endpoint, 'enable', 'send events to a disabled endpoint again, those that waited first').action(
     action(io, enable),
@@ -92,6 +95,13 @@ async function log(session: Session, options: PageOptions) {
       'Nothing was sent yet.',
     ),
   );
+}
+
+async function changeTypes(session: Session, _: object, ...given: unknown[]) {
+  const [id, wanted] = [Number(given[0]), given[1] as string[]];
+  const types = (wanted.join() === 'all' ? [] : wanted) as Types;
+  const { endpoint } = await session.call('endpoint.types', { id, types });
+  session.print({ endpoint }, () => `Endpoint ${id} is sent ${endpoint.types.join(', ') || 'all events'}.\n`);
 }
 
 async function rotate(session: Session, _: object, id?: string) {

@@ -42,6 +42,7 @@ const DeliveryShape = z.object({
 });
 
 const One = z.strictObject({ id: Id });
+const Types = z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length);
 
 export const ENDPOINTS = {
   'endpoint.list': reads(Nothing, z.object({ endpoints: z.array(EndpointShape) })),
@@ -49,10 +50,12 @@ export const ENDPOINTS = {
     z.strictObject({
       business: Text,
       url: z.string().min(1).max(URL_CHARS_MAX),
-      types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).default([]),
+      types: Types.default([]),
     }),
     z.object({ endpoint: WithSecret }),
   ),
+  /** The events that it is sent from now on; none: all. Those that wait are sent as before. */
+  'endpoint.types': changes(z.strictObject({ id: Id, types: Types }), z.object({ endpoint: EndpointShape })),
   /** Makes a new secret. The former one signs beside it for a day. */
   'endpoint.rotate': changes(One, z.object({ endpoint: WithSecret })),
   'endpoint.enable': changes(One, z.object({ endpoint: EndpointShape })),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EventType } from '../../daemon/domain/merchant.ts';
+import { EVENT_TYPES } from '../../daemon/domain/merchant.ts';
 import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { freePort } from '../woocommerce/shop.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
@@ -348,6 +349,20 @@ describe('an endpoint', () => {
     expect(deliveries.filter(({ endpoint_id }) => endpoint_id === id)).toEqual([]);
     expect((await call('endpoint.list', {})).endpoints[0]).toMatchObject({ failing_since: null, disabled_at: null });
     const unknown = await refusal(service.dataDir, 'endpoint.test', { id: id + 1 });
+    expect(unknown).toMatchObject({ status: 404, code: 'endpoint.not_found' });
+  });
+
+  it('is sent the types that the operator changes it to, from then on', async () => {
+    const { id } = await add('/types', ['invoice.requested']);
+    await invoice();
+    const { endpoint } = await call('endpoint.types', { id, types: ['invoice.created', 'invoice.created'] });
+    expect(endpoint).toMatchObject({ id, types: ['invoice.created'] });
+    await invoice();
+    await until('it is told', async () => at('/types').length === 1);
+    expect(typesAt('/types')).toEqual(['invoice.created']);
+    const every = await call('endpoint.types', { id, types: [...EVENT_TYPES] });
+    expect(every.endpoint.types).toEqual([]);
+    const unknown = await refusal(service.dataDir, 'endpoint.types', { id: id + 1, types: [] });
     expect(unknown).toMatchObject({ status: 404, code: 'endpoint.not_found' });
   });
 

@@ -80,6 +80,7 @@ describe('the exit code', () => {
     [`inbox refund ? ${NEW_ADDRESS}`],
     ['inbox keep'],
     ['webhook resend'],
+    ['endpoint types ? invoice.paid'],
     ['endpoint rotate'],
     ['endpoint enable'],
     ['endpoint pause'],

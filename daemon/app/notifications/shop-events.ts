@@ -248,15 +248,26 @@ export function addEndpoint(app: App, tx: Tx, businessId: number, url: string, t
   if (tx.all(endpoints, {}).filter((row) => row.business_id === businessId).length >= ENDPOINTS_PER_BUSINESS_MAX) {
     throw new Rejected('endpoint.too_many', `A business has ${ENDPOINTS_PER_BUSINESS_MAX} event endpoints at most`);
   }
-  const wanted = [...new Set(types)];
   const { id } = tx.run(insertEndpoint, {
     business_id: businessId,
     url,
-    types: wanted.length === EVENT_TYPES.length ? [] : wanted,
+    types: storedTypes(types),
     secret: newSecret(),
     created_at: app.now(),
   });
   tx.afterCommit(() => app.directory.load(app.store));
+  return endpointOf(tx, id);
+}
+
+/** Every type is none: types of later releases are among them. */
+function storedTypes(types: readonly string[]): string[] {
+  const wanted = [...new Set(types)];
+  return wanted.length === EVENT_TYPES.length ? [] : wanted;
+}
+
+/** Changes which events an endpoint is sent from now on. Throws `Rejected('endpoint.not_found')`. */
+export function changeTypes(app: App, tx: Tx, id: number, types: readonly string[]): EndpointRow {
+  save(app, tx, { ...endpointOf(tx, id), types: storedTypes(types) });
   return endpointOf(tx, id);
 }
 

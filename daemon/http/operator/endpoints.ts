@@ -2,6 +2,7 @@
 import { refusalOf } from '../../app/notifications/destinations.ts';
 import {
   addEndpoint,
+  changeTypes,
   deliveryPage,
   enableEndpoint,
   pauseEndpoint,
@@ -47,6 +48,9 @@ export const ENDPOINT_METHODS: Methods<typeof ENDPOINTS> = {
     if (refused !== null) throw new Rejected('endpoint.url', `Nothing would be sent to ${url}: ${refused}`, 'url');
     return withSecret(context, await app.store.write((tx) => addEndpoint(app, tx, id, url, types)));
   },
+  'endpoint.types': async (context, { id, types }) => ({
+    endpoint: endpointJson(context, await context.app.store.write((tx) => changeTypes(context.app, tx, id, types))),
+  }),
   'endpoint.rotate': async (context, { id }) =>
     withSecret(context, await context.app.store.write((tx) => rotateSecret(context.app, tx, id))),
   'endpoint.enable': async (context, { id }) => ({

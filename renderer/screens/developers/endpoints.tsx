@@ -79,11 +79,7 @@ function Row({ one, last, showSecret, t }: RowProps): ReactNode {
         <strong className="endpoint-url">
           <Foreign text={url} />
         </strong>
-        {one.types.length === 0 ? (
-          <span className="quiet">{t('allEvents')}</span>
-        ) : (
-          <span className="quiet mono">{one.types.join(', ')}</span>
-        )}
+        <SentTypes one={one} t={t} />
       </span>
       <span>
         <EndpointState one={one} wasSent={last !== undefined} t={t} />
@@ -121,6 +117,7 @@ function Row({ one, last, showSecret, t }: RowProps): ReactNode {
           onYes={() => remove.mutate({ id }, { onSuccess: () => showSecret(null) })}
         />
       </span>
+      <ChangeTypes key={one.types.join()} one={one} t={t} />
       <div className="whole-row" role="status">
         {test.data && <Tested answer={test.data} t={t} />}
       </div>
@@ -131,6 +128,45 @@ function Row({ one, last, showSecret, t }: RowProps): ReactNode {
       )}
     </li>
   );
+}
+
+const takes = (one: Endpoint, type: string): boolean => one.types.length === 0 || one.types.includes(type);
+
+function SentTypes({ one: { types }, t }: { one: Endpoint; t: T }): ReactNode {
+  if (types.length === 0) return <span className="quiet">{t('allEvents')}</span>;
+  return <span className="quiet mono">{types.join(', ')}</span>;
+}
+
+function ChangeTypes({ one, t }: { one: Endpoint; t: T }): ReactNode {
+  const { up } = useConnection();
+  const change = useChange('endpoint.types', 'endpoint.');
+  const [types, setTypes] = useState<readonly EventType[]>(EVENT_TYPES.filter((type) => takes(one, type)));
+  const save = (): void => change.mutate({ id: one.id, types: [...types] });
+  return (
+    <details className="endpoint-types whole-row">
+      <summary>{t('changeTypes')}</summary>
+      <Types types={types} onTypes={setTypes} />
+      <button type="button" className="button" disabled={!up || change.isPending || types.length === 0} onClick={save}>
+        {t('saveTypes')}
+      </button>
+      {change.error && <Problem error={change.error} />}
+    </details>
+  );
+}
+
+type TypesProps = { types: readonly EventType[]; onTypes(types: readonly EventType[]): void };
+
+function Types({ types, onTypes }: TypesProps): ReactNode {
+  return EVENT_TYPES.map((type) => (
+    <label key={type} className="check">
+      <input
+        type="checkbox"
+        checked={types.includes(type)}
+        onChange={({ target }) => onTypes(target.checked ? [...types, type] : types.filter((one) => one !== type))}
+      />
+      <span className="mono">{type}</span>
+    </label>
+  ));
 }
 
 const isTaken = ({ status }: { status: number | null }): boolean => status !== null && status >= 200 && status < 300;
@@ -168,8 +204,6 @@ function Add({ business, showSecret, t }: Props & { showSecret(secret: Secret): 
   const add = useChange('endpoint.add', 'endpoint.');
   const [url, setUrl] = useState('');
   const [types, setTypes] = useState<readonly EventType[]>([]);
-  const toggle = (type: EventType, on: boolean): void =>
-    setTypes(on ? [...types, type] : types.filter((one) => one !== type));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (url.trim() === '') return;
@@ -199,16 +233,7 @@ function Add({ business, showSecret, t }: Props & { showSecret(secret: Secret): 
       </div>
       <details className="endpoint-types">
         <summary>{t('onlySome')}</summary>
-        {EVENT_TYPES.map((type) => (
-          <label key={type} className="check">
-            <input
-              type="checkbox"
-              checked={types.includes(type)}
-              onChange={(event) => toggle(type, event.target.checked)}
-            />
-            <span className="mono">{type}</span>
-          </label>
-        ))}
+        <Types types={types} onTypes={setTypes} />
       </details>
       {add.error && <Problem error={add.error} />}
     </form>

@@ -63,6 +63,7 @@ endpoint.pause          changes  page     -         -
 endpoint.remove         changes  page     -         -
 endpoint.rotate         changes  page     -         -
 endpoint.test           changes  page     -         -
+endpoint.types          changes  page     -         -
 events.next             reads    page     events    -
 export.page             reads    page     -         -
 forwarding.end          changes  page     -         -
