@@ -548,6 +548,27 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       });
     });
 
+    it.each([
+      ['pending', 'is marked paid', 'Invoice %s is paid', 'processing', 1],
+      ['processing', 'is not marked paid twice', 'Invoice %s was paid too', 'processing', 0],
+    ])('is looked at with another method by now: %s, it %s', async (status, _, note, then, completed) => {
+      const { order, id } = await requested();
+      await look();
+      await change(order, { method: 'bacs', status });
+      await pay(id);
+      await mine(12);
+      await until('it is paid', async () => (await read(id)).status === 'paid');
+      const told = note.replace('%s', id);
+      await until('a look notices it', async () => {
+        await look();
+        return (await shop.order(order)).notes.some((one) => one.includes(told));
+      });
+      await look();
+      const now = await shop.order(order);
+      expect(now).toMatchObject({ status: then, completed });
+      expect(now.notes.filter((one) => one.includes(told))).toHaveLength(1);
+    });
+
     it('is not saved by a look that finds nothing new', async () => {
       const { order } = await requested();
       await look();

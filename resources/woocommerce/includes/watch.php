@@ -13,12 +13,12 @@ final class Watch {
 	/** The last order that was looked at. */
 	public const LOOKED_AT = 'countinghouse_looked_at';
 
-	private const UNDER_WAY    = array( 'requested', 'seen', 'overdue' );
-	private const DAYS         = 45;
-	private const OPEN_MAX     = 1000;
-	private const CANCELED_MAX = 100;
-	private const ORDERS_MAX   = 200;
-	private const SECONDS_MAX  = 20;
+	private const UNDER_WAY   = array( 'requested', 'seen', 'overdue' );
+	private const DAYS        = 45;
+	private const OPEN_MAX    = 1000;
+	private const OTHERS_MAX  = 100;
+	private const ORDERS_MAX  = 200;
+	private const SECONDS_MAX = 20;
 
 	public static function listen(): void {
 		add_filter( 'woocommerce_cancel_unpaid_order', array( self::class, 'may_be_canceled' ), 10, 2 );
@@ -38,8 +38,9 @@ final class Watch {
 	}
 
 	/**
-	 * Once an hour: reads the invoices of orders that wait for money, or that are canceled and may get some. Where they are more than
-	 * ORDERS_MAX, or take longer than SECONDS_MAX, the next look goes on with the others; it knows of the newest OPEN_MAX and CANCELED_MAX.
+	 * Once an hour: reads the invoices of orders that wait for money, or that are canceled or have another method by now and may get some.
+	 * Where they are more than ORDERS_MAX, or take longer than SECONDS_MAX, the next look goes on with the others; it knows of the newest
+	 * OPEN_MAX and OTHERS_MAX.
 	 */
 	public static function look(): void {
 		$begun = time();
@@ -64,13 +65,10 @@ final class Watch {
 
 	/** Those that come after the one that was looked at last, and then the first ones. */
 	private static function next_orders(): array {
-		$ids = self::newest( array( 'pending', 'on-hold', 'failed' ), self::OPEN_MAX );
-		foreach ( self::newest( array( 'cancelled' ), self::CANCELED_MAX ) as $id ) {
-			$order = wc_get_order( $id );
-			if ( $order instanceof \WC_Order && in_array( $order->get_meta( Orders::STATE ), self::UNDER_WAY, true ) ) {
-				$ids[] = $id;
-			}
-		}
+		$open   = self::newest( array( 'pending', 'on-hold', 'failed' ), self::OPEN_MAX, array( 'payment_method' => Settings::GATEWAY ) );
+		$noted  = array( 'meta_key' => Orders::STATE, 'meta_value' => self::UNDER_WAY, 'meta_compare' => 'IN' );
+		$others = self::newest( array( 'pending', 'on-hold', 'failed', 'cancelled', 'processing', 'completed' ), self::OTHERS_MAX, $noted );
+		$ids    = array_unique( array_merge( $open, $others ) );
 		sort( $ids );
 		$last  = (int) get_option( self::LOOKED_AT, 0 );
 		$later = static fn( $id ) => $id > $last;
@@ -78,18 +76,16 @@ final class Watch {
 		return array_slice( array_merge( array_filter( $ids, $later ), array_filter( $ids, $first ) ), 0, self::ORDERS_MAX );
 	}
 
-	/** Orders of this method. */
-	private static function newest( array $statuses, int $max ): array {
+	private static function newest( array $statuses, int $max, array $which ): array {
 		return wc_get_orders(
-			array(
-				'type'           => 'shop_order',
-				'payment_method' => Settings::GATEWAY,
-				'status'         => $statuses,
-				'date_created'   => '>' . ( time() - self::DAYS * DAY_IN_SECONDS ),
-				'limit'          => $max,
-				'orderby'        => 'date',
-				'order'          => 'DESC',
-				'return'         => 'ids',
+			$which + array(
+				'type'         => 'shop_order',
+				'status'       => $statuses,
+				'date_created' => '>' . ( time() - self::DAYS * DAY_IN_SECONDS ),
+				'limit'        => $max,
+				'orderby'      => 'date',
+				'order'        => 'DESC',
+				'return'       => 'ids',
 			)
 		);
 	}

@@ -360,7 +360,9 @@ function wc_get_orders( $args ) {
 		$ids,
 		static function ( $id ) use ( $args ) {
 			$order = wc_get_order( $id );
-			return $order && $order->has_status( $args['status'] ) && $order->get_payment_method() === $args['payment_method'];
+			return $order && $order->has_status( $args['status'] )
+				&& $order->get_payment_method() === ( $args['payment_method'] ?? $order->get_payment_method() )
+				&& ( ! isset( $args['meta_key'] ) || in_array( $order->get_meta( $args['meta_key'] ), $args['meta_value'], true ) );
 		}
 	);
 }
