@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage, useText } from '../i18n.ts';
 import { fiat, scaled, stepFor, sum } from './format.ts';
-import { CoinName, coinClass, coinName, Head } from './parts.tsx';
+import { CoinName, coinClass, coinName, Head, Wide } from './parts.tsx';
 import TEXTS from './texts.ts';
 
 /** `name`: below the bar; `full`: in the table. `parts`: a decimal for each crypto. */
@@ -135,8 +135,7 @@ function BarTable({
   const language = useLanguage();
   const money = (value: string): string => fiat(value, currency, language);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-    <section className="table-box scroll" tabIndex={0} aria-label={title}>
+    <Wide label={title} className="scroll">
       <table className="table">
         <caption className="unseen">{title}</caption>
         <Head
@@ -173,7 +172,7 @@ function BarTable({
           </tr>
         </tfoot>
       </table>
-    </section>
+    </Wide>
   );
 }
 

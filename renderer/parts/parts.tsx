@@ -285,6 +285,16 @@ export function Head({ columns }: { columns: readonly Column[] }): ReactNode {
   );
 }
 
+/** A box for a table that may be wider than the screen. The keyboard scrolls it sideways, too. */
+export function Wide({ label, className = '', children }: { label: string; className?: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+    <section className={`table-box ${className}`} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
+}
+
 /** A section of a screen: a heading, what stands beside it, and the content. */
 export function Section({ title, note, side, children, id }: SectionProps): ReactNode {
   return (

@@ -8,7 +8,7 @@ import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { Select } from '../../parts/controls.tsx';
 import { exact, fiat, foreign, isZero, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
-import { Answer, CoinName, Empty, Head, Section, Still } from '../../parts/parts.tsx';
+import { Answer, CoinName, Empty, Head, Section, Still, Wide } from '../../parts/parts.tsx';
 import { saveText } from '../../parts/save.ts';
 import { href } from '../../router.ts';
 import { monthsUntil } from '../invoices/months.ts';
@@ -151,8 +151,7 @@ function Taxes({ taxes, t }: { taxes: Statement['taxes']; t: T }): ReactNode {
     rate === 'tip' ? t('tips') : rate === null ? t('noRate') : percentOf(rate, language);
   return (
     <Section title={t('tax')} note={t('taxNote')}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
-      <section className="table-box" tabIndex={0} aria-label={t('tax')}>
+      <Wide label={t('tax')}>
         <table className="table">
           <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
           <tbody>
@@ -168,7 +167,7 @@ function Taxes({ taxes, t }: { taxes: Statement['taxes']; t: T }): ReactNode {
             ))}
           </tbody>
         </table>
-      </section>
+      </Wide>
     </Section>
   );
 }
