@@ -16,12 +16,17 @@ export type Tone = 'main' | 'good' | 'warn' | 'bad' | 'quiet';
 /** A text from outside: isolated in its direction, on one line, without invisible characters. */
 export const Foreign = ({ text }: { text: string }): ReactNode => <bdi className="foreign">{foreign(text)}</bdi>;
 
-/** Words of the service, which speaks English alone. */
+/** Words of the service, which speaks English alone; what is to be typed is between backticks. */
 export const Said = ({ text }: { text: string }): ReactNode => (
   <span lang="en">
-    <Foreign text={text} />
+    <bdi className="foreign">{withCode(foreign(text).split(/`([^`]+)`/), (at) => at % 2 === 1)}</bdi>
   </span>
 );
+
+/** The parts in their order, those as code that are. */
+const withCode = (parts: readonly ReactNode[], isCode: (at: number) => boolean): ReactNode[] =>
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts keep their places
+  parts.map((part, at) => (isCode(at) ? <code key={at}>{part}</code> : part));
 
 /** A message of the service, in the reader's language where it has one. */
 export const Told = ({ said }: { said: Message }): ReactNode => (
@@ -31,11 +36,16 @@ export const Told = ({ said }: { said: Message }): ReactNode => (
 );
 
 function Pieces({ said }: { said: Message }): ReactNode {
-  return piecesOf(said, useWords(), useLanguage(), useTimeZone()).map((piece, at) => {
-    const Kind = piece.from === 'service' ? Said : Foreign;
-    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces keep their places
-    return piece.from === 'own' ? piece.text : <Kind key={at} text={piece.text} />;
-  });
+  const pieces = piecesOf(said, useWords(), useLanguage(), useTimeZone());
+  const parts: ReactNode[][] = [[]];
+  for (const { from, text } of pieces) {
+    const [first, ...more] = from === 'own' ? text.split('`') : [text];
+    const Kind = from === 'service' ? Said : Foreign;
+    const last = parts.at(-1)!;
+    last.push(from === 'own' ? first : <Kind key={last.length} text={text} />);
+    parts.push(...more.map((part) => [part]));
+  }
+  return withCode(parts, (at) => at % 2 === 1);
 }
 
 /** A coin's amount: trailing zeros are quiet. `whole`: every decimal that it has, for money that moves. */
