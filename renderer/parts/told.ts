@@ -18,8 +18,13 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 export function piecesOf(said: Message, words: Words, language: Language, timeZone: string): Piece[] {
   const template = words.get(said.code);
   if (template === undefined) return [{ from: 'service', text: textOf(dated(said, language, timeZone)) }];
+  let isCode = false;
   return template.split(HOLE).flatMap((part, at): Piece[] => {
-    if (at % 2 === 1) return piecesOfValue(part, said.values[part] ?? '', words, language, timeZone);
+    const value = said.values[part] ?? '';
+    // what is to be typed is not translated
+    if (at % 2 === 1 && isCode && typeof value !== 'object') return [{ from: 'value', text: `${value}` }];
+    if (at % 2 === 1) return piecesOfValue(part, value, words, language, timeZone);
+    isCode = isCode !== (part.split('`').length % 2 === 0);
     return part === '' ? [] : [{ from: 'own', text: part }];
   });
 }

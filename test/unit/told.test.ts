@@ -43,6 +43,13 @@ describe('a message', () => {
     ]);
   });
 
+  it('leaves a command as it is to be typed', () => {
+    const values = { address: '0xa', tx: '0xb', chain: 'ETH', business: 'Shop' };
+    const said = words(message('gas.halted', values));
+    expect(said).toContain('der Plan für Ethereum');
+    expect(said).toContain('`countinghouse gas resume Shop ETH`');
+  });
+
   it('shows times, numbers, amounts and chains as a German writes them', () => {
     const at = '2026-03-01T10:20:30.000Z';
     expect(words(message('doctor.drill_at', { at }))).toMatch(/^Die letzte war am 0?1\.0?3\.2026, \d\d:20:30$/);
