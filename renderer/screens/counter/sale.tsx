@@ -129,7 +129,7 @@ function Code({ data, shop, crypto, onCrypto, refused, onAgain, error, onNext, t
         {!none && <p className="till-scan quiet">{t('scan')}</p>}
         {!short && <Coins shop={shop} crypto={crypto} onCrypto={onCrypto} t={t} />}
         {shop.reach === 'computer' && <p className="quiet">{t('coinOnly')}</p>}
-        {!short && crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
+        {!short && !none && crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
           <p className="figure">
             {exact(data.crypto_amount, language)} {shortName(crypto)}
           </p>
