@@ -115,6 +115,10 @@ export const MESSAGES = {
     'Transaction {tx} spends money of ours, and the backup knows nothing of it. Either it was made after the backup, or another copy of this wallet is running, or somebody else has the keys',
   'restore.unknown_spend_and':
     'Transaction {tx} spends money of ours, and the backup knows nothing of it. {also} Either it was made after the backup, or another copy of this wallet is running, or somebody else has the keys',
+  'restore.paid_elsewhere':
+    'Transaction {tx}, which another machine with this wallet made, paid exactly the amount of withdrawal {ids} to its recipient, and counts as it. The payment that was signed here can never confirm, because that machine used its coin or nonce for something else. Compare with that machine before you pay it again, and let only one of the two run',
+  'restore.also_failed':
+    'It pays as much as the failed withdrawal {ids}, to its recipient: compare before you pay that one again.',
   'restore.also_others': 'It pays withdrawal {ids}, and somebody else.',
   'restore.also_unclear':
     'It paid some of the withdrawals {ids}, and the chain does not show which: ask their recipients before you approve one, and reject what was paid.',
@@ -191,6 +195,8 @@ export const MESSAGES = {
   'coin.spent': '{coin}, which its transaction spends, was spent by {tx}',
   'ended.canceled': 'canceled',
   'ended.conflict': 'conflict',
+  'ended.elsewhere':
+    'conflict: transaction {tx}, which another machine with this wallet made, used its coin or nonce. That machine may have paid this by a further transaction: compare before it is paid again',
   'ended.expired': 'expired',
   'ended.forward': 'the plan that forwarded it ended or was changed',
   'ended.rejected': 'rejected',

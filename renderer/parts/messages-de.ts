@@ -120,6 +120,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Die Transaktion {tx} gibt Geld von uns aus, und die Sicherung kennt sie nicht. Sie wurde nach der Sicherung gemacht, oder eine andere Kopie dieser Wallet läuft, oder jemand anderes hat die Schlüssel',
   'restore.unknown_spend_and':
     'Die Transaktion {tx} gibt Geld von uns aus, und die Sicherung kennt sie nicht. {also} Sie wurde nach der Sicherung gemacht, oder eine andere Kopie dieser Wallet läuft, oder jemand anderes hat die Schlüssel',
+  'restore.paid_elsewhere':
+    'Die Transaktion {tx}, die eine andere Maschine mit dieser Wallet gemacht hat, zahlte genau den Betrag der Auszahlung {ids} an ihren Empfänger und gilt als diese. Die hier signierte Zahlung kann nie mehr bestätigt werden, weil jene Maschine die Münze oder Nonce für etwas anderes verbraucht hat. Vergleichen Sie mit jener Maschine, bevor Sie noch einmal zahlen, und lassen Sie nur eine der beiden laufen',
+  'restore.also_failed':
+    'Sie zahlt so viel wie die fehlgeschlagene Auszahlung {ids}, und an deren Empfänger: Vergleichen Sie, bevor Sie diese noch einmal zahlen.',
   'restore.also_others': 'Sie zahlt die Auszahlung {ids} und an jemand anderen.',
   'restore.also_unclear':
     'Sie hat einige der Auszahlungen {ids} gezahlt, und die Blockchain zeigt nicht, welche: Fragen Sie die Empfänger, bevor Sie eine genehmigen, und lehnen Sie ab, was gezahlt ist.',
@@ -200,6 +204,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'coin.spent': '{coin}, den ihre Transaktion ausgibt, hat {tx} ausgegeben',
   'ended.canceled': 'Sie wurde abgebrochen.',
   'ended.conflict': 'Eine andere Transaktion hat ihr Geld ausgegeben, oder es ist nicht mehr in der Blockchain.',
+  'ended.elsewhere':
+    'Die Transaktion {tx}, die eine andere Maschine mit dieser Wallet gemacht hat, hat ihre Münze oder Nonce verbraucht. Vielleicht hat jene Maschine sie mit einer weiteren gezahlt: Vergleichen Sie, bevor sie noch einmal gezahlt wird.',
   'ended.expired': 'Ihre Frist ist abgelaufen.',
   'ended.forward': 'Der Plan, der sie weiterleitete, wurde beendet oder geändert.',
   'ended.rejected': 'Sie wurde abgelehnt.',

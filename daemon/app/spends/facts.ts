@@ -34,6 +34,7 @@ import {
   versionsOf,
   type WithdrawalRow,
   waitingSpends,
+  withdrawalById,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -262,9 +263,10 @@ function factOf(
   tipHeight: number,
 ): SignedVersion {
   const keys = keyStates(reader, version);
+  const pays = reader.all(payoutsOf, { version_id: version.id });
   const known: SignedVersion = {
     version,
-    pays: reader.all(payoutsOf, { version_id: version.id }),
+    pays,
     keys: keys.map(({ key }) => key),
     missing: keys.flatMap(({ key, state }) => (state?.isThere ? [] : [key])),
     users: [],
@@ -273,7 +275,7 @@ function factOf(
     lack: null,
     vanished: false,
     failed: false,
-    isStored: version.raw !== null,
+    isStored: version.raw !== null && !pays.some((one) => isPaidElsewhere(reader, version, one)),
   };
   for (const { key, state } of keys) {
     const user = state?.isThere ? state.usedBy : null;
@@ -287,6 +289,10 @@ function factOf(
   known.failed = known.lack !== null && known.lack.usedBy === version.txid;
   return known;
 }
+
+/** Whether another payment of a withdrawal took the place of this one (`displaced.ts`): it must not be sent again. */
+const isPaidElsewhere = (reader: Reader, { spend_id }: VersionRow, { withdrawal_id: id }: PayoutRow): boolean =>
+  reader.get(withdrawalById, { id })?.spend_id !== spend_id;
 
 const depthOf = (block: { height: number } | null, tipHeight: number): number =>
   block === null ? 0 : Math.max(0, tipHeight - block.height + 1);

@@ -3,8 +3,8 @@
  * as a version of their payment. From then on it is settled by the same facts as any other version.
  *
  * Invariants. An output pays one withdrawal at most. A transaction that uses a conflict key of a known payment is a version
- * of that payment, and only such a transaction can pay a signed withdrawal. A doubtful withdrawal counts as paid,
- * because the operator can pay again, but cannot take a payment back.
+ * of that payment, and only such a transaction can pay a signed withdrawal, unless that is displaced (`displaced.ts`). A doubtful
+ * withdrawal counts as paid, because the operator can pay again, but cannot take a payment back.
  */
 
 import type { AssetId } from '../../domain/assets.ts';
@@ -12,6 +12,7 @@ import { message } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
 import { UNKNOWN, type VersionKind } from '../../domain/spend-state.ts';
+import { isSigned } from '../../domain/withdrawal.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { insertMatched } from '../../store/queries/match.ts';
@@ -34,6 +35,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { coinAt } from './coins.ts';
+import { failedAlike, forgetUnknown, isDisplaced } from './displaced.ts';
 import { recipients, setsOf } from './hidden-sets.ts';
 import { applyEvent, dropUnsigned, spendOf, withdrawalOf } from './rows.ts';
 import { settleStored } from './settle.ts';
@@ -74,16 +76,23 @@ type Source = {
   pays: boolean;
 };
 
-/** Takes a transaction over. False if it no longer spends anything of ours, because the chain moved on. */
-export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Sight): boolean {
+/**
+ * `gone`: it no longer spends anything of ours, because the chain moved on. `again`: it is taken, and others that were unknown are to be
+ * looked at again.
+ */
+export type Outcome = 'taken' | 'again' | 'gone';
+
+/** Takes a transaction over. */
+export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Sight): Outcome {
   const { txid } = decoded;
-  if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return true;
+  if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return 'taken';
   const found = examine(tx, chain, decoded, knownTo);
-  if (!found) return false;
+  if (!found) return 'gone';
   const kind = kindOf(found);
   // what it does not pay is planned anew
   for (const { id } of found.outrun) dropUnsigned(app, tx, id);
   const spendId = store(app, tx, found, kind, raw);
+  const isElsewhere = found.paid.some(({ row }) => isSigned(row.state) && row.spend_id !== spendId);
   for (const { row, units } of found.paid) take(app, tx, row.id, { spendId, units, found });
   dropUnsigned(app, tx, spendId);
   for (const { id } of found.unclear) askAgain(app, tx, id);
@@ -91,13 +100,15 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   if (!movesWithin(tx, found) && (kind === UNKNOWN || found.strange.length > 0 || !isWhole)) alertOf(app, tx, found);
   else if (decoded.hidden !== undefined && found.paid.some(({ row }) => row.spend_id !== spendId))
     alertHidden(app, tx, found);
+  else if (isElsewhere) alertElsewhere(app, tx, found);
   settleStored(app, tx, chain, txid, kind !== UNKNOWN && isWhole);
   const ids = found.paid.map(({ row }) => row.id);
   tx.afterCommit(() => {
     app.log.warn({ chain: chain.key, txid, kind, withdrawals: ids }, 'a transaction of the time after the backup');
     app.wake.chain(chain.key);
   });
-  return true;
+  const accounts = [...new Set(found.source.accounts.map(({ account_id }) => account_id))];
+  return accounts.filter((id) => forgetUnknown(tx, chain, id, txid)).length > 0 ? 'again' : 'taken';
 }
 
 /**
@@ -114,14 +125,14 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
   const source = coinsOf(tx, chain, decoded) ?? debitsOf(tx, chain, decoded);
   if (!source) return null;
   const open = spendsOf(tx, chain, source.keys);
-  const isSigned = ({ id }: SpendRow): boolean =>
+  const hasSigned = ({ id }: SpendRow): boolean =>
     tx.all(versionsOf, { spend_id: id }).some(({ txid }) => txid !== null);
-  const spend = open.find(isSigned) ?? null;
-  const outrun = open.filter((one) => !isSigned(one));
+  const spend = open.find(hasSigned) ?? null;
+  const outrun = open.filter((one) => !hasSigned(one));
   if (decoded.hidden !== undefined)
     return examineHidden(tx, { chain, decoded, source, spend, outrun }, decoded.hidden, knownTo);
   const left = source.pays ? [...decoded.outputs] : [];
-  const paid = candidates(tx, source.accounts, spend, knownTo).flatMap((row): PaidPart[] => {
+  const paid = candidates(tx, chain, source.accounts, spend, knownTo).flatMap((row): PaidPart[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
     const [output] = at < 0 ? [] : left.splice(at, 1);
     return output ? [{ row, units: output.units }] : [];
@@ -142,7 +153,7 @@ function examineHidden(
 ): Case {
   const { chain, decoded, source, spend } = part;
   const hidden = decoded.outputs.at(-1) as Output;
-  const rows = candidates(tx, source.accounts, spend, knownTo).filter(
+  const rows = candidates(tx, chain, source.accounts, spend, knownTo).filter(
     ({ asset, outpoint }) =>
       asset === hidden.asset && (outpoint === null || decoded.conflictKeys.includes(outpoint)) && source.isWhole,
   );
@@ -207,22 +218,23 @@ function spendsOf(tx: Reader, { key: chain_key }: ChainRuntime, keys: readonly s
 
 /**
  * The withdrawals that it may pay, the most likely first: those of the payment whose conflict key it uses, then unsigned
- * ones by age, sweeps last.
+ * ones by age, sweeps last, then displaced ones.
  */
 function candidates(
   tx: Reader,
+  chain: ChainRuntime,
   from: readonly AccountAsset[],
   spend: SpendRow | null,
   knownTo: number,
 ): WithdrawalRow[] {
   const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
   const accounts = new Map(from.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
-  const waiting = [...accounts.values()]
+  const held = [...accounts.values()]
     .flatMap(({ account_id, asset }) => tx.all(heldWithdrawals, { account_id }).filter((row) => row.asset === asset))
-    .filter(({ id, state }) => id <= knownTo && (state === 'requested' || state === 'approved'))
-    .filter(({ id }) => !own.some((row) => row.id === id))
+    .filter(({ id }) => id <= knownTo && !own.some((row) => row.id === id))
     .sort((a, b) => Number(a.sweep) - Number(b.sweep) || a.id - b.id);
-  return [...own, ...waiting];
+  const waiting = held.filter(({ state }) => state === 'requested' || state === 'approved');
+  return [...own, ...waiting, ...held.filter((row) => isDisplaced(tx, chain, row))];
 }
 
 /** Whether an output pays a withdrawal: its address, and its units unless it is a sweep. */
@@ -325,9 +337,10 @@ function take(
       problem: null,
     });
   }
-  if (row.state !== 'approved') return;
+  const isElsewhere = isSigned(row.state) && row.spend_id !== spendId;
+  if (row.state !== 'approved' && !isElsewhere) return;
   const fee = shareOf(found.source.fee, found.paid.length);
-  const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
+  const signed = { spend_id: spendId, fee, units, cancel: false, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
 }
 
@@ -346,13 +359,22 @@ function alertHidden(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
   raiseIn(app, tx, chain.adapter.network, 'restore.hidden_recipient', `${chain.key} ${decoded.txid}`, text);
 }
 
-function alertOf(app: App, tx: Tx, { chain, decoded, paid, unclear }: Case): void {
+/** The payment that was signed here can never confirm. */
+function alertElsewhere(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
+  const text = message('restore.paid_elsewhere', { tx: decoded.txid, ids: idsOf(paid) });
+  raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${decoded.txid}`, text);
+}
+
+function alertOf(app: App, tx: Tx, { chain, decoded, source, paid, strange, unclear }: Case): void {
+  const failed = failedAlike(tx, chain, app.directory.businessOfAccount(source.accounts[0].account_id), strange);
   const also =
     unclear.length > 0
       ? message('restore.also_unclear', { ids: unclear.map(({ id }) => id).join(', ') })
       : paid.length > 0
         ? message('restore.also_others', { ids: idsOf(paid) })
-        : null;
+        : failed.length > 0
+          ? message('restore.also_failed', { ids: failed.join(', ') })
+          : null;
   const named = { tx: decoded.txid };
   const text =
     also === null ? message('restore.unknown_spend', named) : message('restore.unknown_spend_and', { ...named, also });

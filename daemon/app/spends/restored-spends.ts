@@ -45,7 +45,7 @@ import {
 import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
 import { endApiKey } from '../shops/keys.ts';
-import { matchSpend, paysNewer } from './match-spend.ts';
+import { matchSpend, type Outcome, paysNewer } from './match-spend.ts';
 
 const PAGE = 500;
 /** The height of what is in no block: above every block. */
@@ -214,8 +214,13 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
       return true;
     }
     after = unknown.after ?? after;
+    const outcome = await matchOne(app, chain, unknown, record);
     // the chain moved on; the next pass continues
-    if (!(await matchOne(app, chain, unknown, record))) return false;
+    if (outcome === 'gone') return false;
+    if (outcome === 'again') {
+      lookedTo.delete(chain);
+      after = undefined;
+    }
   }
 }
 
@@ -235,13 +240,13 @@ const hasJoined = ({ key }: ChainRuntime, { ended }: QuarantineRecord): boolean 
 const isReadingPast = (app: App, { key, adapter }: ChainRuntime): boolean =>
   adapter.rescanning?.() === true || app.store.all(accountsToRescan, { chain_key: key }).length > 0;
 
-/** Checks one. False if it spends nothing of ours any more. */
+/** Checks one. */
 async function matchOne(
   app: App,
   chain: ChainRuntime,
   unknown: UnknownSpend,
   record: QuarantineRecord,
-): Promise<boolean> {
+): Promise<Outcome> {
   try {
     const raw = await transactionOf(chain, unknown);
     const decoded = chain.spending.decode(raw);
@@ -251,12 +256,12 @@ async function matchOne(
       if (isQuarantined(tx) || !paysNewer(tx, chain, seen)) return matchSpend(app, tx, chain, seen);
       const reason = message('older.spend', { tx: unknown.txid, chain: chain.key });
       beginAsOlder(app, tx, reason);
-      return false;
+      return 'gone';
     });
   } catch (error) {
     if (!(unknown.mayBeForeign && error instanceof Rejected && error.code === 'spend.malformed')) throw error;
     await tellUnreadable(app, chain, unknown.txid);
-    return true;
+    return 'taken';
   }
 }
 

@@ -188,7 +188,7 @@ export function forgetSame(tx: Tx, { id, spend_id, chain_key }: VersionRow, txid
 }
 
 /** Deletes a version with its keys and payouts. Returns how many its spend has left. */
-function dropRows(tx: Tx, { id, spend_id }: VersionRow, drop: typeof dropVersion): number {
+export function dropRows(tx: Tx, { id, spend_id }: VersionRow, drop: typeof dropVersion): number {
   tx.run(dropKeys, { version_id: id });
   tx.run(dropPayouts, { version_id: id });
   assert(tx.run(drop, { id }).changes === 1, `version ${id} may be dropped`);

@@ -209,10 +209,26 @@ function columnsOf(reader: Reader, row: WithdrawalRow, settled: Settlement): Par
       reason: null,
     };
   }
-  if (loss !== null) return { reason: message(loss), txid: null, fee: lostFee(reader, row, settled) };
+  if (loss !== null)
+    return { reason: reasonOf(reader, row, settled, loss), txid: null, fee: lostFee(reader, row, settled) };
   if (event === 'unpay' && row.state === 'completed') return { txid: null };
   // a reorganisation undid what ended it: its money is reserved by the fee that was signed
   return event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {};
+}
+
+/** Names the transaction that another machine with this wallet made instead, since that machine may have paid this one, too. */
+function reasonOf(
+  reader: Reader,
+  { cancel, chain_key }: WithdrawalRow,
+  { ender, newest }: Settlement,
+  loss: NonNullable<WithdrawalDecision['loss']>,
+): Message {
+  const instead = ender?.pays.length ? ender.version : null;
+  const txid = newest?.lack?.usedBy ?? null;
+  const unknown = txid === null ? undefined : reader.get(versionByTxid, { txid, chain_key });
+  if (loss === 'ended.canceled' && instead && !cancel) return message('ended.elsewhere', { tx: `${instead.txid}` });
+  if (loss === 'ended.conflict' && unknown) return message('ended.elsewhere', { tx: `${unknown.txid}` });
+  return message(loss);
 }
 
 /** A withdrawal's part of the fee of a version that pays it, smallest units, rounded up. */

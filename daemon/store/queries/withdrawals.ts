@@ -154,6 +154,9 @@ export const newestRefundsOf = newest('withdrawal', ['invoice_id']);
 /** Withdrawals that reserve a balance of an account, in any asset: open ones without a transaction. */
 export const heldWithdrawals = inOrder('withdrawal', ['account_id'], { held: true });
 
+/** The failed withdrawals of a business to similar addresses. */
+export const failedWithdrawalsTo = inOrder('withdrawal', ['business_id', 'lookalike_key'], { state: 'failed' });
+
 /** The approved withdrawals of a chain that were never planned, oldest first. */
 export const untriedWithdrawals = oldest('withdrawal', ['chain_key'], {
   state: 'approved',

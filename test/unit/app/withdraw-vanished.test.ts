@@ -327,7 +327,8 @@ describe('a coin that is not the preferred conflict key', () => {
     expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.coin_missing', 'restore.unknown_spend']);
     pay.chain.mine(BURIED_BLOCKS.LTC - 1);
     await pay.sync();
-    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict' });
+    const reason = expect.stringContaining(`conflict: transaction ${thief.txid}, which another machine`);
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason });
     const next = await pay.withdraw((COIN * 3n) / 2n);
     await pay.round();
     expect(pay.row(next).state).toBe('broadcast');

@@ -1,0 +1,152 @@
+/**
+ * Two machines with one wallet pay the same withdrawals, each in another order: what was signed here can never confirm, because the other
+ * machine used its coin or nonce for another payment, and paid this one with another coin or nonce.
+ */
+import { describe, expect, it } from 'vitest';
+import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
+import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
+import { reject } from '../../../daemon/app/withdrawals/approve.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import type { PayBench } from './pay-bench.ts';
+import { FAMILIES, type PayFamily } from './pay-families.ts';
+import { deriveAllSkipped, restored } from './restored-kit.ts';
+
+type Restored = Awaited<ReturnType<typeof restored>>;
+
+/** The new machine has signed some of what the lost one paid, and no node takes it. */
+async function signed(family: PayFamily, choose: (made: Restored) => number[]): Promise<Restored> {
+  const made = await restored(family);
+  const { pay } = made;
+  await takeOver(pay.app);
+  pay.chain.refuses = () => 'the pool is full';
+  const ids = choose(made);
+  for (const id of ids) {
+    await pay.approve(id);
+    await pay.round();
+  }
+  expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'signed'));
+  return made;
+}
+
+/** The source tells of what it was given, and the operator confirms the quarantine that it begins. */
+async function notice(pay: PayBench): Promise<void> {
+  for (let i = 0; i < 2; i++) await pay.round();
+  if (!quarantineOf(pay.app.store)) return;
+  await deriveAllSkipped(pay);
+  for (let i = 0; i < 2; i++) await pay.round();
+  await takeOver(pay.app);
+}
+
+async function bury(pay: PayBench, family: PayFamily): Promise<void> {
+  await pay.chain.mine(BURIED_BLOCKS[pay.bench.chain.adapter.chain] + family.lockBlocks);
+  for (let i = 0; i < 3; i++) await pay.round();
+}
+
+async function takeAll({ chain }: PayBench, paid: Restored['paid']): Promise<void> {
+  for (const { raw } of paid) await chain.take(raw);
+}
+
+/** Each is paid once, by the lost machine, and the balance is what is there. */
+function expectPaid(pay: PayBench, family: PayFamily, { paid, waiting }: Restored): void {
+  for (const { id, txid, address } of paid) {
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid, problem: null, reason: null });
+    expect(pay.chain.paidTo(address)).toEqual([txid]);
+  }
+  const { units, fee_held } = pay.row(waiting);
+  expect(pay.available()).toBe(pay.chain.unspent() - units - (family.hasGas ? 0n : fee_held));
+}
+
+describe.each(FAMILIES)('$name: a withdrawal that two machines signed, each with another coin or nonce', (family) => {
+  it('is paid by the transaction of the other machine, which is named', async () => {
+    const made = await signed(family, ({ paid }) => [paid[1]!.id]);
+    const { pay, paid } = made;
+    await takeAll(pay, paid);
+    await pay.chain.mine();
+    await notice(pay);
+    await bury(pay, family);
+    expectPaid(pay, family, made);
+    expect(pay.alerts().map((one) => one.message)).toContainEqual(
+      expect.stringContaining(`${paid[1]!.txid}, which another machine with this wallet made, paid exactly`),
+    );
+  });
+
+  it('is so where each machine signed two in another order', async () => {
+    const made = await signed(family, ({ paid }) => [paid[1]!.id, paid[0]!.id]);
+    const { pay, paid } = made;
+    await takeAll(pay, paid);
+    await pay.chain.mine();
+    await notice(pay);
+    await bury(pay, family);
+    expectPaid(pay, family, made);
+  });
+
+  it('is so where the payment is seen before what displaced it', async () => {
+    const made = await signed(family, ({ paid }) => [paid[1]!.id]);
+    const { pay, paid } = made;
+    // on an account chain blocks have them in the order of nonces
+    for (const { raw } of family.hasCoins ? [...paid].reverse() : paid) {
+      await pay.chain.take(raw);
+      await notice(pay);
+    }
+    await pay.chain.mine();
+    await notice(pay);
+    await bury(pay, family);
+    expectPaid(pay, family, made);
+  });
+
+  it('is not sent again once a reorganisation lost what displaced it, which nobody here knew, as it was paid', async () => {
+    const made = await signed(family, ({ paid }) => [paid[1]!.id]);
+    await made.pay.app.store.write((tx) => reject(made.pay.app, tx, `${made.paid[0]!.id}`, null));
+    const { pay, paid } = made;
+    const [own] = pay.versions(paid[1]!.id);
+    await takeAll(pay, paid);
+    await pay.chain.mine();
+    await notice(pay);
+    pay.chain.refuses = null;
+    await pay.chain.undo(1, []);
+    await pay.chain.forget(paid[0]!.txid);
+    pay.chain.offered.splice(0);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.chain.offered).not.toContain(own!.txid);
+    expect(pay.row(paid[1]!.id)).toMatchObject({ state: 'broadcast' });
+  });
+
+  it('is one of two of the same amount to one recipient, and one payment pays one of them', async () => {
+    const made = await signed(family, ({ paid }) => [paid[1]!.id]);
+    const { pay, paid } = made;
+    const [, second] = paid;
+    const alike = await pay.request(pay.row(second!.id).units, second!.address);
+    await takeAll(pay, paid);
+    await pay.chain.mine();
+    await notice(pay);
+    await bury(pay, family);
+    expect(pay.chain.paidTo(second!.address)).toEqual([second!.txid]);
+    const both = [second!.id, alike].map((id) => pay.row(id));
+    expect(both.filter(({ state }) => state === 'completed').map(({ txid }) => txid)).toEqual([second!.txid]);
+    const other = both.find(({ state }) => state !== 'completed');
+    const unpaid = { requested: null, failed: expect.stringContaining('compare before it is paid again') };
+    expect(other).toMatchObject({ reason: unpaid[other!.state as keyof typeof unpaid], txid: null });
+  });
+
+  it('ends with a warning where the other machine did not pay it, or not yet', async () => {
+    const { pay, paid } = await signed(family, ({ paid }) => [paid[1]!.id]);
+    const [first, second] = paid;
+    await takeAll(pay, [first!]);
+    await pay.chain.mine();
+    await notice(pay);
+    await bury(pay, family);
+    expect(pay.row(second!.id)).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining(
+        `conflict: transaction ${first!.txid}, which another machine with this wallet made`,
+      ),
+    });
+    await takeAll(pay, [second!]);
+    await pay.chain.mine();
+    await notice(pay);
+    expect(pay.row(second!.id).state).toBe('failed');
+    expect(pay.alerts().map((one) => one.message)).toContainEqual(
+      expect.stringContaining(`as much as the failed withdrawal ${second!.id}, to its recipient`),
+    );
+  });
+});
