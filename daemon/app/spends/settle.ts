@@ -38,7 +38,7 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { isQuarantined } from '../recovery/quarantine.ts';
+import { isQuarantined, leftOn } from '../recovery/quarantine.ts';
 import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
 import { isOutside } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
@@ -93,7 +93,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   // a version that left the mempool must be sent again, and a foreign transaction must be checked
   if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   // after a restore, an unknown transaction may be a version that was signed before
-  if (strange.length > 0 && isQuarantined(tx)) return;
+  if (strange.length > 0 && isSearching(tx, chain)) return;
   // its next pass reads them first
   if (mayBeCopy(app, chain, spend, strange)) {
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
@@ -106,18 +106,21 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   const named = paymentIn(spend, withdrawals);
   const among = new Set(signed.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
   const shown = decision.seen ?? decision.failed;
+  let isOpen = false;
   for (const row of withdrawals) {
     const paying = signed.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
     const result = decideWithdrawal(facts, decision, { state: row.state, paying });
     if (!result) continue;
-    settleWithdrawal(app, tx, row, {
+    const settlement: Settlement = {
       ...result,
       payer: result.isPaying ? seen : null,
       newest: paying.length === 0 ? null : signed[paying.at(-1)!]!,
       ender: shown === null ? null : signed[shown]!,
       among,
       isTold: strange.length > 0,
-    });
+    };
+    if (mayBePaid(tx, chain, row, settlement)) isOpen = true;
+    else settleWithdrawal(app, tx, row, settlement);
   }
   // the coins of what was given up are free for the other wallet
   const alarming = facts.isAbandoned ? [] : strange;
@@ -127,7 +130,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   }
   if (decision.refusalsEnd) closeRefusals(app, tx, payment.versions);
   const { stored: state } = SPEND_STATES[decision.state];
-  if (spend.state === state) return;
+  if (spend.state === state || isOpen) return;
   const isDecided = state === 'buried';
   tx.run(setSpendState, { id: spend.id, state, closed_height: isDecided ? tipHeight : null });
   // a funded address can be collected now
@@ -230,6 +233,17 @@ function reasonOf(
   if (loss === 'ended.conflict' && unknown) return message('ended.elsewhere', { tx: `${unknown.txid}` });
   return message(loss);
 }
+
+/** Whether a withdrawal that was displaced is not lost yet, because the search that may find its payment goes on (`displaced.ts`). */
+function mayBePaid(reader: Reader, chain: ChainRuntime, row: WithdrawalRow, settled: Settlement): boolean {
+  const { loss } = settled;
+  if (loss === null || reasonOf(reader, row, settled, loss).code !== 'ended.elsewhere') return false;
+  return isSearching(reader, chain);
+}
+
+/** Whether transactions that another machine made are still being looked for. */
+const isSearching = (reader: Reader, { key }: ChainRuntime): boolean =>
+  isQuarantined(reader) || leftOn(reader, key) > 0;
 
 /** A withdrawal's part of the fee of a version that pays it, smallest units, rounded up. */
 const signedFee = ({ version, pays }: SignedVersion): bigint => shareOf(version.fee, pays.length);
