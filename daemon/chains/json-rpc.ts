@@ -109,9 +109,9 @@ export class Rpc {
       const reply = this.#checked(replyOf(answer));
       throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
     }
-    // The answers of a batch may come in any order.
-    const byId = new Map(answer.map((item: unknown) => [isObject(item) ? item.id : null, item]));
-    return calls.map((_call, id) => this.#checked(replyOf(byId.get(id))));
+    // the answers of a batch may come in any order, and some servers write ids as texts
+    const byId = new Map(answer.map((item: unknown) => [isObject(item) ? `${item.id}` : '', item]));
+    return calls.map((_call, id) => this.#checked(replyOf(byId.get(`${id}`))));
   }
 
   close(): void {
