@@ -219,13 +219,18 @@ function columnsOf(reader: Reader, row: WithdrawalRow, settled: Settlement): Par
   return event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {};
 }
 
-/** Names the transaction that another machine with this wallet made instead, since that machine may have paid this one, too. */
+/**
+ * Names the transaction that another machine with this wallet made instead, since that machine may have paid this one, too. One of the
+ * wallet of a watch-only account may be a payment of this service that was given up.
+ */
 function reasonOf(
   reader: Reader,
-  { cancel, chain_key }: WithdrawalRow,
+  { account_id, cancel, chain_key }: WithdrawalRow,
   { ender, newest }: Settlement,
   loss: NonNullable<WithdrawalDecision['loss']>,
 ): Message {
+  const account = reader.get(accountById, { id: account_id });
+  if (account && isWatchOnly(account.key)) return message(loss);
   const instead = ender?.pays.length ? ender.version : null;
   const txid = newest?.lack?.usedBy ?? null;
   const unknown = txid === null ? undefined : reader.get(versionByTxid, { txid, chain_key });
