@@ -2,8 +2,9 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage, useText } from '../i18n.ts';
 import { fiat, scaled, stepFor, sum } from './format.ts';
-import { CoinName, coinClass, coinName, Head, Wide } from './parts.tsx';
+import { CoinName, coinClass, coinName, Head } from './parts.tsx';
 import TEXTS from './texts.ts';
+import { Wide } from './wide.tsx';
 
 /** `name`: below the bar; `full`: in the table. `parts`: a decimal for each crypto. */
 export type Bar = { key: string; name: string; full: string; parts: Record<string, string> };

@@ -19,14 +19,14 @@ export const Foreign = ({ text }: { text: string }): ReactNode => <bdi className
 /** Words of the service, which speaks English alone; what is to be typed is between backticks. */
 export const Said = ({ text }: { text: string }): ReactNode => (
   <span lang="en">
-    <bdi className="foreign">{withCode(foreign(text).split(/`([^`]+)`/), (at) => at % 2 === 1)}</bdi>
+    <bdi className="foreign">{withCode(foreign(text).split(/`([^`]+)`/))}</bdi>
   </span>
 );
 
-/** The parts in their order, those as code that are. */
-const withCode = (parts: readonly ReactNode[], isCode: (at: number) => boolean): ReactNode[] =>
+/** The parts in their order, each second one as code. */
+const withCode = (parts: readonly ReactNode[]): ReactNode[] =>
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts keep their places
-  parts.map((part, at) => (isCode(at) ? <code key={at}>{part}</code> : part));
+  parts.map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part));
 
 /** A message of the service, in the reader's language where it has one. */
 export const Told = ({ said }: { said: Message }): ReactNode => (
@@ -45,7 +45,7 @@ function Pieces({ said }: { said: Message }): ReactNode {
     last.push(from === 'own' ? first : <Kind key={last.length} text={text} />);
     parts.push(...more.map((part) => [part]));
   }
-  return withCode(parts, (at) => at % 2 === 1);
+  return withCode(parts);
 }
 
 /** A coin's amount: trailing zeros are quiet. `whole`: every decimal that it has, for money that moves. */
@@ -292,16 +292,6 @@ export function Head({ columns }: { columns: readonly Column[] }): ReactNode {
         })}
       </tr>
     </thead>
-  );
-}
-
-/** A box for a table that may be wider than the screen. The keyboard scrolls it sideways, too. */
-export function Wide({ label, className = '', children }: { label: string; className?: string; children: ReactNode }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-    <section className={`table-box ${className}`} tabIndex={0} aria-label={label}>
-      {children}
-    </section>
   );
 }
 
