@@ -4,7 +4,6 @@ import { useLanguage, useText } from '../i18n.ts';
 import { fiat, scaled, stepFor, sum } from './format.ts';
 import { CoinName, coinClass, coinName, Head } from './parts.tsx';
 import TEXTS from './texts.ts';
-import { Wide } from './wide.tsx';
 
 /** `name`: below the bar; `full`: in the table. `parts`: a decimal for each crypto. */
 export type Bar = { key: string; name: string; full: string; parts: Record<string, string> };
@@ -136,7 +135,8 @@ function BarTable({
   const language = useLanguage();
   const money = (value: string): string => fiat(value, currency, language);
   return (
-    <Wide label={title} className="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+    <section className="table-box scroll" tabIndex={0} aria-label={title}>
       <table className="table">
         <caption className="unseen">{title}</caption>
         <Head
@@ -173,7 +173,7 @@ function BarTable({
           </tr>
         </tfoot>
       </table>
-    </Wide>
+    </section>
   );
 }
 

@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
-import type { BlockId } from '../../domain/chain.ts';
+import { type BlockId, isWatchOnly } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
 import {
@@ -18,6 +18,7 @@ import {
   type WithdrawalDecision,
 } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
+import { accountById } from '../../store/queries/businesses.ts';
 import { creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { markOwnChange } from '../../store/queries/match.ts';

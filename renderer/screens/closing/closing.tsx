@@ -9,7 +9,6 @@ import { exact, fiat, foreign, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, CoinName, Empty, Head, Notice, Problem, Section, State, Told } from '../../parts/parts.tsx';
 import { saveText } from '../../parts/save.ts';
-import { Wide } from '../../parts/wide.tsx';
 import { href, useHashRoute } from '../../router.ts';
 import { percentOf } from '../items/rate.ts';
 import './closing.css';
@@ -253,7 +252,8 @@ function Tax({ part, money, t }: { part: Part; money(amount: string): string; t:
   const language = useLanguage();
   return (
     <Section title={t('tax')} note={t('taxNote')}>
-      <Wide label={t('tax')}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
+      <section className="table-box" tabIndex={0} aria-label={t('tax')}>
         <table className="table">
           <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
           <tbody>
@@ -277,7 +277,7 @@ function Tax({ part, money, t }: { part: Part; money(amount: string): string; t:
             </tr>
           </tbody>
         </table>
-      </Wide>
+      </section>
     </Section>
   );
 }

@@ -10,7 +10,6 @@ import { exact, fiat, foreign, isZero, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, CoinName, Empty, Head, Section, Still } from '../../parts/parts.tsx';
 import { saveText } from '../../parts/save.ts';
-import { Wide } from '../../parts/wide.tsx';
 import { href } from '../../router.ts';
 import { monthsUntil } from '../invoices/months.ts';
 import { percentOf } from '../items/rate.ts';
@@ -152,7 +151,8 @@ function Taxes({ taxes, t }: { taxes: Statement['taxes']; t: T }): ReactNode {
     rate === 'tip' ? t('tips') : rate === null ? t('noRate') : percentOf(rate, language);
   return (
     <Section title={t('tax')} note={t('taxNote')}>
-      <Wide label={t('tax')}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
+      <section className="table-box" tabIndex={0} aria-label={t('tax')}>
         <table className="table">
           <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
           <tbody>
@@ -168,7 +168,7 @@ function Taxes({ taxes, t }: { taxes: Statement['taxes']; t: T }): ReactNode {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </section>
     </Section>
   );
 }

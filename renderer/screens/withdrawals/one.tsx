@@ -7,7 +7,6 @@ import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Facts, Hash, Head, Notice, Section, Told, useCoinText } from '../../parts/parts.tsx';
-import { Wide } from '../../parts/wide.tsx';
 import { href } from '../../router.ts';
 import { BigSum } from './headline.tsx';
 import { Outside } from './outside.tsx';
@@ -147,7 +146,8 @@ function Versions({ one }: { one: Detail }): ReactNode {
   const times = useTimes();
   return (
     <Section title={t('versions')} note={t('versionsNote')}>
-      <Wide label={t('versions')} className="scroll">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways, by the keyboard, too */}
+      <section className="table-box scroll" tabIndex={0} aria-label={t('versions')}>
         <table className="table">
           <Head columns={[t('kind'), t('sentAt'), [t('networkFee'), 'number'], t('transaction')]} />
           <tbody>
@@ -170,7 +170,7 @@ function Versions({ one }: { one: Detail }): ReactNode {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </section>
     </Section>
   );
 }
