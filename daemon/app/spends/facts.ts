@@ -34,7 +34,6 @@ import {
   versionsOf,
   type WithdrawalRow,
   waitingSpends,
-  withdrawalById,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -176,8 +175,8 @@ export function paymentFacts(
   tipHeight: number = tipHeightOf(reader, chain),
 ): PaymentFacts {
   const versions = reader.all(versionsOf, { spend_id: spend.id });
-  const signed = signedOf(reader, versions, tipHeight);
   const withdrawals = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
+  const signed = signedOf(reader, versions, withdrawals, tipHeight);
   const seen = seenOf(signed);
   const facts: SpendFacts = {
     signed,
@@ -239,14 +238,26 @@ export function replaceFacts(reader: Reader, chain: ChainRuntime, spend: SpendRo
 }
 
 /** The signed versions of a spend, the oldest first. */
-export const versionFacts = (reader: Reader, chain: ChainRuntime, spend_id: number): SignedVersion[] =>
-  signedOf(reader, reader.all(versionsOf, { spend_id }), tipHeightOf(reader, chain));
+export function versionFacts(reader: Reader, chain: ChainRuntime, spend_id: number): SignedVersion[] {
+  const withdrawals = reader.all(withdrawalsOfSpend, { spend_id });
+  return signedOf(reader, reader.all(versionsOf, { spend_id }), withdrawals, tipHeightOf(reader, chain));
+}
 
-function signedOf(reader: Reader, versions: readonly VersionRow[], tipHeight: number): SignedVersion[] {
+/** `withdrawals`: of the spend. */
+function signedOf(
+  reader: Reader,
+  versions: readonly VersionRow[],
+  withdrawals: readonly WithdrawalRow[],
+  tipHeight: number,
+): SignedVersion[] {
   const signed = versions.filter(({ txid }) => txid !== null);
   const own = new Set(signed.map(({ txid }) => txid));
-  return signed.map((version) => factOf(reader, version, own, tipHeight));
+  const here = new Set(withdrawals.map(({ id }) => id));
+  return signed.map((version) => factOf(reader, version, { own, here, tipHeight }));
 }
+
+/** `own`: the transactions of the spend. `here`: the withdrawals that it still pays. */
+type OfSpend = { own: ReadonlySet<string | null>; here: ReadonlySet<number>; tipHeight: number };
 
 type UsedKey = { key: string; state: KeyState | null };
 
@@ -256,12 +267,7 @@ const keyStates = (reader: Reader, { id, chain_key }: VersionRow): UsedKey[] =>
     .all(keysOf, { version_id: id })
     .map(({ conflict_key: key }) => ({ key, state: keyState(reader, { key: chain_key }, key) }));
 
-function factOf(
-  reader: Reader,
-  version: VersionRow,
-  own: ReadonlySet<string | null>,
-  tipHeight: number,
-): SignedVersion {
+function factOf(reader: Reader, version: VersionRow, { own, here, tipHeight }: OfSpend): SignedVersion {
   const keys = keyStates(reader, version);
   const pays = reader.all(payoutsOf, { version_id: version.id });
   const known: SignedVersion = {
@@ -275,7 +281,8 @@ function factOf(
     lack: null,
     vanished: false,
     failed: false,
-    isStored: version.raw !== null && !pays.some((one) => isPaidElsewhere(reader, version, one)),
+    // where another payment of a withdrawal took its place (`displaced.ts`), it must not be sent again
+    isStored: version.raw !== null && pays.every(({ withdrawal_id }) => here.has(withdrawal_id)),
   };
   for (const { key, state } of keys) {
     const user = state?.isThere ? state.usedBy : null;
@@ -289,10 +296,6 @@ function factOf(
   known.failed = known.lack !== null && known.lack.usedBy === version.txid;
   return known;
 }
-
-/** Whether another payment of a withdrawal took the place of this one (`displaced.ts`): it must not be sent again. */
-const isPaidElsewhere = (reader: Reader, { spend_id }: VersionRow, { withdrawal_id: id }: PayoutRow): boolean =>
-  reader.get(withdrawalById, { id })?.spend_id !== spend_id;
 
 const depthOf = (block: { height: number } | null, tipHeight: number): number =>
   block === null ? 0 : Math.max(0, tipHeight - block.height + 1);

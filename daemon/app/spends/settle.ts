@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
-import { type BlockId, isWatchOnly } from '../../domain/chain.ts';
+import type { BlockId } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
 import {
@@ -18,7 +18,6 @@ import {
   type WithdrawalDecision,
 } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
-import { accountById } from '../../store/queries/businesses.ts';
 import { creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { markOwnChange } from '../../store/queries/match.ts';
@@ -107,6 +106,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   const named = paymentIn(spend, withdrawals);
   const among = new Set(signed.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
   const shown = decision.seen ?? decision.failed;
+  const isOurs = !isOutside(app.directory.accountOf(spend.account_id));
   let isOpen = false;
   for (const row of withdrawals) {
     const paying = signed.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
@@ -118,6 +118,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
       newest: paying.length === 0 ? null : signed[paying.at(-1)!]!,
       ender: shown === null ? null : signed[shown]!,
       among,
+      isOurs,
       isTold: strange.length > 0,
     };
     if (mayBePaid(tx, chain, row, settlement)) isOpen = true;
@@ -173,6 +174,8 @@ type Settlement = WithdrawalDecision & {
   ender: SignedVersion | null;
   /** How many withdrawals the spend's versions pay. */
   among: number;
+  /** Whether this service signs for its account: then what displaced it was made by another machine with this wallet. */
+  isOurs: boolean;
   /** Whether another alert already reports that a foreign transaction spends our coins. */
   isTold: boolean;
 };
@@ -226,12 +229,11 @@ function columnsOf(reader: Reader, row: WithdrawalRow, settled: Settlement): Par
  */
 function reasonOf(
   reader: Reader,
-  { account_id, cancel, chain_key }: WithdrawalRow,
-  { ender, newest }: Settlement,
+  { cancel, chain_key }: WithdrawalRow,
+  { ender, newest, isOurs }: Settlement,
   loss: NonNullable<WithdrawalDecision['loss']>,
 ): Message {
-  const account = reader.get(accountById, { id: account_id });
-  if (account && isWatchOnly(account.key)) return message(loss);
+  if (!isOurs) return message(loss);
   const instead = ender?.pays.length ? ender.version : null;
   const txid = newest?.lack?.usedBy ?? null;
   const unknown = txid === null ? undefined : reader.get(versionByTxid, { txid, chain_key });
