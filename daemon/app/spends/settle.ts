@@ -106,7 +106,6 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
   const named = paymentIn(spend, withdrawals);
   const among = new Set(signed.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
   const shown = decision.seen ?? decision.failed;
-  const isOurs = !isOutside(app.directory.accountOf(spend.account_id));
   let isOpen = false;
   for (const row of withdrawals) {
     const paying = signed.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
@@ -118,7 +117,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, payment: PaymentFact
       newest: paying.length === 0 ? null : signed[paying.at(-1)!]!,
       ender: shown === null ? null : signed[shown]!,
       among,
-      isOurs,
+      isOurs: result.loss !== null && !isOutside(app.directory.accountOf(spend.account_id)),
       isTold: strange.length > 0,
     };
     if (mayBePaid(tx, chain, row, settlement)) isOpen = true;
@@ -174,7 +173,10 @@ type Settlement = WithdrawalDecision & {
   ender: SignedVersion | null;
   /** How many withdrawals the spend's versions pay. */
   among: number;
-  /** Whether this service signs for its account: then what displaced it was made by another machine with this wallet. */
+  /**
+   * Whether this service signs for its account, so that what displaced it was made by another machine with this wallet. Asked of what is
+   * lost.
+   */
   isOurs: boolean;
   /** Whether another alert already reports that a foreign transaction spends our coins. */
   isTold: boolean;
