@@ -70,20 +70,6 @@ describe.each(FAMILIES)('$name: a withdrawal that two machines signed, each with
     );
   });
 
-  // of Monero an unknown spend is noted once the signer told its key image, which this bench's does not
-  it.skipIf(family.name === 'XMR')(
-    'is so where blocks have buried both before the other machine is noticed',
-    async () => {
-      const made = await signed(family, ({ paid }) => [paid[1]!.id]);
-      const { pay, paid } = made;
-      await takeAll(pay, paid);
-      await pay.chain.mine(BURIED_BLOCKS[pay.bench.chain.adapter.chain] + family.lockBlocks + 1);
-      await notice(pay);
-      await bury(pay, family);
-      expectPaid(pay, family, made);
-    },
-  );
-
   it('is so where each machine signed two in another order', async () => {
     const made = await signed(family, ({ paid }) => [paid[1]!.id, paid[0]!.id]);
     const { pay, paid } = made;
@@ -164,3 +150,21 @@ describe.each(FAMILIES)('$name: a withdrawal that two machines signed, each with
     );
   });
 });
+
+/** Of Monero an unknown spend is noted once the signer told its key image, which this bench's does not. */
+const NOTED_LATE = FAMILIES.filter(({ name }) => name !== 'XMR');
+
+describe.each(NOTED_LATE)(
+  '$name: a withdrawal that two machines signed, each with another coin or nonce,',
+  (family) => {
+    it('is paid by the other machine where blocks have buried both before that machine is noticed', async () => {
+      const made = await signed(family, ({ paid }) => [paid[1]!.id]);
+      const { pay, paid } = made;
+      await takeAll(pay, paid);
+      await pay.chain.mine(BURIED_BLOCKS[pay.bench.chain.adapter.chain] + family.lockBlocks + 1);
+      await notice(pay);
+      await bury(pay, family);
+      expectPaid(pay, family, made);
+    });
+  },
+);
