@@ -85,6 +85,8 @@ export async function replace(
       const { spend, known } = needOpen(tx, holder, found.row);
       // it was planned from another one, which paid others or another amount
       if (known.at(-1)?.version.id !== open.known.at(-1)?.version.id) throw new Overtaken('another version was signed');
+      if (pays.some(({ id }) => withdrawalOf(tx, id).spend_id !== spend.id))
+        throw new Overtaken('another payment pays it');
       if (isOutside(holder.account)) dropUnsigned(app, tx, spend.id);
       // a lost machine may have canceled what the wallet, which was restored, pays again
       for (const { id } of pays) setCancel(app, tx, id, false);
@@ -193,12 +195,15 @@ function takenBy({ chain, asset }: Holder, version: VersionRow): bigint {
   return outputs.reduce((sum, { units }) => sum + units, chain.spending.feeAsset === asset ? fee : 0n);
 }
 
-/** The payments of the newest version. Those that are paid `anew` may have been canceled by one that nobody here can send. */
+/**
+ * The payments of the newest version that no other payment made instead (`spends/displaced.ts`). Those that are paid `anew` may have been
+ * canceled by one that nobody here can send.
+ */
 function paidLast(reader: Reader, versions: readonly VersionRow[], anew = false): WithdrawalRow[] {
   const newest = versions.at(-1);
   const isPassed = anew && newest?.raw === null;
   const last = isPassed ? versions.findLast(({ id }) => reader.all(paidBy, { version_id: id }).length > 0) : newest;
-  return last ? reader.all(paidBy, { version_id: last.id }) : [];
+  return last ? reader.all(paidBy, { version_id: last.id }).filter(({ spend_id }) => spend_id === last.spend_id) : [];
 }
 
 /** The fees to outbid, and the operator's rate or the one for the next blocks, but at least the one that replaces every version. */

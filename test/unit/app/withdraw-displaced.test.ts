@@ -3,58 +3,10 @@
  * machine used its coin or nonce for another payment, and paid this one with another coin or nonce.
  */
 import { describe, expect, it } from 'vitest';
-import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
-import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
-import type { PayBench } from './pay-bench.ts';
-import { FAMILIES, type PayFamily } from './pay-families.ts';
-import { deriveAllSkipped, restored } from './restored-kit.ts';
-
-type Restored = Awaited<ReturnType<typeof restored>>;
-
-/** The new machine has signed some of what the lost one paid, and no node takes it. */
-async function signed(family: PayFamily, choose: (made: Restored) => number[]): Promise<Restored> {
-  const made = await restored(family);
-  const { pay } = made;
-  await takeOver(pay.app);
-  pay.chain.refuses = () => 'the pool is full';
-  const ids = choose(made);
-  for (const id of ids) {
-    await pay.approve(id);
-    await pay.round();
-  }
-  expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'signed'));
-  return made;
-}
-
-/** The source tells of what it was given, and the operator confirms the quarantine that it begins. */
-async function notice(pay: PayBench): Promise<void> {
-  for (let i = 0; i < 2; i++) await pay.round();
-  if (!quarantineOf(pay.app.store)) return;
-  await deriveAllSkipped(pay);
-  for (let i = 0; i < 2; i++) await pay.round();
-  await takeOver(pay.app);
-}
-
-async function bury(pay: PayBench, family: PayFamily): Promise<void> {
-  await pay.chain.mine(BURIED_BLOCKS[pay.bench.chain.adapter.chain] + family.lockBlocks);
-  for (let i = 0; i < 3; i++) await pay.round();
-}
-
-async function takeAll({ chain }: PayBench, paid: Restored['paid']): Promise<void> {
-  for (const { raw } of paid) await chain.take(raw);
-}
-
-/** Each is paid once, by the lost machine, and the balance is what is there. */
-function expectPaid(pay: PayBench, family: PayFamily, { paid, waiting }: Restored): void {
-  for (const { id, txid, address } of paid) {
-    expect(pay.row(id)).toMatchObject({ state: 'completed', txid, problem: null, reason: null });
-    expect(pay.chain.paidTo(address)).toEqual([txid]);
-  }
-  const { units, fee_held } = pay.row(waiting);
-  expect(pay.available()).toBe(pay.chain.unspent() - units - (family.hasGas ? 0n : fee_held));
-}
+import { bury, expectPaid, notice, signed, takeAll } from './displaced-kit.ts';
+import { FAMILIES } from './pay-families.ts';
 
 describe.each(FAMILIES)('$name: a withdrawal that two machines signed, each with another coin or nonce', (family) => {
   it('is paid by the transaction of the other machine, which is named', async () => {
