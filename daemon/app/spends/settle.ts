@@ -43,6 +43,7 @@ import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.t
 import { isOutside } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
+import { readPlan } from './stored-plan.ts';
 
 const COIN_MISSING = 'withdrawal.coin_missing';
 
@@ -236,13 +237,16 @@ function reasonOf(
   loss: NonNullable<WithdrawalDecision['loss']>,
 ): Message {
   if (!isOurs) return message(loss);
-  const instead = ender?.pays.length ? ender.version : null;
   const txid = newest?.lack?.usedBy ?? null;
   const unknown = txid === null ? undefined : reader.get(versionByTxid, { txid, chain_key });
-  if (loss === 'ended.canceled' && instead && !cancel) return message('ended.elsewhere', { tx: `${instead.txid}` });
+  if (loss === 'ended.canceled' && ender && !cancel && !movesNothing(ender.version))
+    return message('ended.elsewhere', { tx: `${ender.version.txid}` });
   if (loss === 'ended.conflict' && unknown) return message('ended.elsewhere', { tx: `${unknown.txid}` });
   return message(loss);
 }
+
+/** On account chains what only uses a nonce: another machine canceled the payment by it, and made no other use of the nonce. */
+const movesNothing = ({ plan }: VersionRow): boolean => readPlan(plan).outputs.every(({ units }) => units === 0n);
 
 /** Whether a withdrawal that was displaced is not lost yet, because the search that may find its payment goes on (`displaced.ts`). */
 function mayBePaid(reader: Reader, chain: ChainRuntime, row: WithdrawalRow, settled: Settlement): boolean {

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
-import { bury, expectPaid, notice, signed, takeAll } from './displaced-kit.ts';
+import { bury, expectPaid, movedWithin, notice, signed, takeAll } from './displaced-kit.ts';
 import { FAMILIES } from './pay-families.ts';
 
 describe.each(FAMILIES)('$name: a withdrawal that two machines signed, each with another coin or nonce', (family) => {
@@ -117,6 +117,18 @@ describe.each(NOTED_LATE)(
       await notice(pay);
       await bury(pay, family);
       expectPaid(pay, family, made);
+    });
+
+    it('is so where that machine moved money within the wallet instead', async () => {
+      const { pay, paid } = await signed(family, ({ paid }) => [paid[1]!.id]);
+      const [first, second] = paid;
+      await pay.reject(first!.id);
+      await pay.chain.take(movedWithin(pay, first!.raw));
+      await pay.chain.take(second!.raw);
+      await pay.chain.mine(BURIED_BLOCKS[pay.bench.chain.adapter.chain] + family.lockBlocks + 1);
+      await notice(pay);
+      await bury(pay, family);
+      expect(pay.row(second!.id)).toMatchObject({ state: 'completed', txid: second!.txid, reason: null });
     });
   },
 );
