@@ -12,7 +12,7 @@ import { message } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
 import { UNKNOWN, type VersionKind } from '../../domain/spend-state.ts';
-import { isSigned } from '../../domain/withdrawal.ts';
+import { isOpen, isSigned } from '../../domain/withdrawal.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { insertMatched } from '../../store/queries/match.ts';
@@ -50,8 +50,10 @@ type Case = {
   chain: ChainRuntime;
   decoded: Decoded;
   source: Source;
-  /** The known payment whose conflict key it uses. */
+  /** The known payment whose conflict key it uses; the first one of several. */
   spend: SpendRow | null;
+  /** All of them. */
+  signed: SpendRow[];
   /** Payments that were planned with such a key, and never signed. */
   outrun: SpendRow[];
   paid: PaidPart[];
@@ -60,6 +62,8 @@ type Case = {
   /** Withdrawals to several recipients, of which it paid one or some, and nothing on the chain shows which. */
   unclear: WithdrawalRow[];
 };
+/** A transaction before its outputs are compared with withdrawals. */
+type Known = Omit<Case, 'paid' | 'strange' | 'unclear'>;
 
 /** The accounts that a transaction pays from. */
 type AccountAsset = { account_id: number; asset: AssetId };
@@ -127,40 +131,35 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
   const open = spendsOf(tx, chain, source.keys);
   const hasSigned = ({ id }: SpendRow): boolean =>
     tx.all(versionsOf, { spend_id: id }).some(({ txid }) => txid !== null);
-  const spend = open.find(hasSigned) ?? null;
+  const signed = open.filter(hasSigned);
   const outrun = open.filter((one) => !hasSigned(one));
-  if (decoded.hidden !== undefined)
-    return examineHidden(tx, { chain, decoded, source, spend, outrun }, decoded.hidden, knownTo);
+  const of = { chain, decoded, source, spend: signed[0] ?? null, signed, outrun };
+  if (decoded.hidden !== undefined) return examineHidden(tx, of, decoded.hidden, knownTo);
   const left = source.pays ? [...decoded.outputs] : [];
-  const paid = candidates(tx, chain, source.accounts, spend, knownTo).flatMap((row): PaidPart[] => {
+  const paid = candidates(tx, of, knownTo).flatMap((row): PaidPart[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
     const [output] = at < 0 ? [] : left.splice(at, 1);
     return output ? [{ row, units: output.units }] : [];
   });
   const strange = left.filter((output) => !ownTarget(tx, chain.key, output));
-  return { chain, decoded, source, spend, outrun, paid, strange, unclear: [] };
+  return { ...of, paid, strange, unclear: [] };
 }
 
 /**
  * The same where outputs to others show neither recipient nor amount. As many withdrawals whose amounts add up count as paid if no
  * others could have been: a payment can be made again, but not be taken back.
  */
-function examineHidden(
-  tx: Reader,
-  part: Omit<Case, 'paid' | 'strange' | 'unclear'>,
-  count: number,
-  knownTo: number,
-): Case {
-  const { chain, decoded, source, spend } = part;
+function examineHidden(tx: Reader, part: Known, count: number, knownTo: number): Case {
+  const { chain, decoded, source, signed } = part;
   const hidden = decoded.outputs.at(-1) as Output;
-  const rows = candidates(tx, chain, source.accounts, spend, knownTo).filter(
+  const rows = candidates(tx, part, knownTo).filter(
     ({ asset, outpoint }) =>
       asset === hidden.asset && (outpoint === null || decoded.conflictKeys.includes(outpoint)) && source.isWhole,
   );
   const { found, isWhole } = setsOf(rows, decoded, count);
   const [first = [], ...others] = found;
   const isClear = isWhole && others.every((other) => recipients(other) === recipients(first));
-  const isOwn = first.length > 0 && first.every(({ spend_id }) => spend_id !== null && spend_id === spend?.id);
+  const isOwn = first.length > 0 && first.every(({ spend_id }) => signed.some(({ id }) => id === spend_id));
   const taken = isClear || isOwn ? first : [];
   const possible = isWhole ? found.flat() : rows.filter(({ units, sweep }) => !sweep && units <= hidden.units);
   const unclear = taken.length > 0 ? [] : unclearOf(tx, part.outrun, possible);
@@ -217,18 +216,16 @@ function spendsOf(tx: Reader, { key: chain_key }: ChainRuntime, keys: readonly s
 }
 
 /**
- * The withdrawals that it may pay, the most likely first: those of the payment whose conflict key it uses, then unsigned
+ * The withdrawals that it may pay, the most likely first: those of the payments whose conflict keys it uses, then unsigned
  * ones by age, sweeps last, then displaced ones.
  */
-function candidates(
-  tx: Reader,
-  chain: ChainRuntime,
-  from: readonly AccountAsset[],
-  spend: SpendRow | null,
-  knownTo: number,
-): WithdrawalRow[] {
-  const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
-  const accounts = new Map(from.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
+function candidates(tx: Reader, { chain, source, signed }: Known, knownTo: number): WithdrawalRow[] {
+  const [own = [], ...others] = signed.map(({ id }) => tx.all(withdrawalsOfSpend, { spend_id: id }));
+  // it is a version of the first of these payments, and takes what it pays from the others
+  own.push(...others.flat().filter(({ state }) => isSigned(state) && isOpen(state)));
+  const accounts = new Map(
+    source.accounts.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]),
+  );
   const held = [...accounts.values()]
     .flatMap(({ account_id, asset }) => tx.all(heldWithdrawals, { account_id }).filter((row) => row.asset === asset))
     .filter(({ id }) => id <= knownTo && !own.some((row) => row.id === id))

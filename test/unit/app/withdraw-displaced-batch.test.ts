@@ -2,10 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { takeOver } from '../../../daemon/app/spends/restored-spends.ts';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
-import { bury, notice, takeAll } from './displaced-kit.ts';
+import { writeTransaction } from '../../adapters/fixtures/serial.ts';
+import { bury, notice, type Restored, signed, takeAll } from './displaced-kit.ts';
 import type { PayBench } from './pay-bench.ts';
+import type { PayChain } from './pay-chain.ts';
 import { BTC, LTC } from './pay-families.ts';
 import { restored } from './restored-kit.ts';
+
+type Paid = Restored['paid'][number];
 
 async function approveBatch(pay: PayBench, ids: readonly number[]): Promise<void> {
   const names = ids.map(String);
@@ -54,5 +58,37 @@ describe.each([BTC, LTC])('$name: a payment of two that another transaction disp
     await bury(pay, family);
     expect(pay.chain.paidTo(paid[1]!.address)).toEqual([paid[1]!.txid]);
     expect(pay.row(waiting).state).toBe('failed');
+  });
+});
+
+describe.each([BTC, LTC])('$name: a transaction of another machine that spends the coins of two payments', (family) => {
+  /** What pays these from the coins that the payments of two withdrawals were signed with here. */
+  const both = async (pick: (paid: readonly Paid[]) => readonly Paid[]) => {
+    const made = await signed(family, ({ paid }) => paid.map(({ id }) => id));
+    const { pay, paid } = made;
+    const chain = pay.chain as PayChain;
+    const coins = paid.map(({ id }) => pay.keys(pay.versions(id)[0]!.id)[0]!);
+    const outputs = pick(paid).map(({ id, address }) => ({
+      units: pay.row(id).units,
+      script: chain.scriptOf(address),
+    }));
+    const inputs = coins.map((coin) => ({ txid: coin.slice(0, 64), vout: Number(coin.slice(65)) }));
+    const raw = writeTransaction({ inputs, outputs }).toString('hex');
+    chain.take(raw);
+    chain.mine();
+    await notice(pay);
+    await bury(pay, family);
+    return { ...made, txid: chain.paidTo(pick(paid)[0]!.address)[0]! };
+  };
+
+  it('pays both', async () => {
+    const { pay, paid, txid } = await both((paid) => paid);
+    for (const { id } of paid) expect(pay.row(id)).toMatchObject({ state: 'completed', txid, reason: null });
+  });
+
+  it.each([0, 1])('pays the one whose recipient it pays (%i)', async (at) => {
+    const { pay, paid, txid } = await both((paid) => [paid[at]!]);
+    expect(pay.row(paid[at]!.id)).toMatchObject({ state: 'completed', txid, reason: null });
+    expect(pay.row(paid[1 - at]!.id)).toMatchObject({ state: 'failed', reason: expect.stringContaining(txid) });
   });
 });
