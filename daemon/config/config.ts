@@ -14,7 +14,7 @@ import { shellWord } from '../kit/shell.ts';
 import { nearest } from './nearest.ts';
 import { CONFIG_FILE } from './paths.ts';
 import { camel, envName, TREE, type ValuesOf } from './schema.ts';
-import { Setting } from './setting.ts';
+import { isWide, Setting } from './setting.ts';
 
 const FILE_BYTES_MAX = 1_048_576;
 const SECRET_BYTES_MAX = 65_536;
@@ -245,11 +245,11 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
   }
 }
 
-/** A trusted proxy names the address that limits count by. */
+/** A trusted proxy names the address that limits count by, so two halves of all addresses are no better than all. */
 function fewProxies({ trustedProxies }: Config, reader: Reader): void {
-  const every = trustedProxies.find((range) => range.endsWith('/0'));
-  if (every === undefined) return;
-  const text = `"${every}" is every address, so each visitor could choose the address that limits count by: name the proxy's`;
+  const wide = trustedProxies.find(isWide);
+  if (wide === undefined) return;
+  const text = `"${wide}" is wider than any network of proxies, so visitors could choose the address that limits count by: name the proxy's`;
   reader.problem('trusted_proxies', text);
 }
 

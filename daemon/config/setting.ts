@@ -373,6 +373,14 @@ export function addressRanges(): Setting<readonly string[]> {
   });
 }
 
+/** Whether a range is wider than the widest private networks, 10.0.0.0/8 and fc00::/7. */
+export function isWide(range: string): boolean {
+  if (!range.includes('/')) return false;
+  const [base, bits] = ipaddr.parseCIDR(range);
+  if (!(base instanceof ipaddr.IPv6)) return bits < 8;
+  return bits < (base.isIPv4MappedAddress() ? 96 + 8 : 7);
+}
+
 /** An address of this machine to listen on: an IP address or localhost. */
 export function listenHost(fallback: string): Setting<string> {
   const schema = () =>

@@ -267,11 +267,17 @@ describe('the console stays on this machine unless it is said', () => {
   });
 });
 
-it.each(['0.0.0.0/0', '::/0'])('not everybody is a trusted proxy: %s', (every) => {
-  expect(problems(`trusted_proxies = ["127.0.0.1", "${every}"]`)).toEqual([
-    `trusted_proxies: "${every}" is every address, so each visitor could choose the address that limits count by: name the proxy's`,
-  ]);
-  expect(problems('trusted_proxies = ["10.0.0.0/8"]')).toEqual([]);
+it.each(['0.0.0.0/0', '::/0', '0.0.0.0/1', '::ffff:0:0/96', '::ffff:128.0.0.0/97', '::/1', '2000::/3'])(
+  'what is too wide for a network of proxies is not trusted: %s',
+  (wide) => {
+    expect(problems(`trusted_proxies = ["127.0.0.1", "${wide}"]`)).toEqual([
+      `trusted_proxies: "${wide}" is wider than any network of proxies, so visitors could choose the address that limits count by: name the proxy's`,
+    ]);
+  },
+);
+
+it('the widest private networks may be trusted as proxies', () => {
+  expect(problems('trusted_proxies = ["10.0.0.0/8", "::ffff:10.0.0.0/104", "fc00::/7", "::1"]')).toEqual([]);
 });
 
 it('no proxy is asked for that stands nowhere', () => {
