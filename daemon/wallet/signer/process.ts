@@ -131,9 +131,12 @@ const beforeWriteOf = (taken: Hold) => async (): Promise<void> => {
 async function endIfAsked(opened: Session): Promise<void> {
   if (!(await exists(ended))) return;
   isEnding = true;
-  await endApprovals(opened);
-  await rm(ended, { force: true });
-  isEnding = false;
+  try {
+    await endApprovals(opened);
+    await rm(ended, { force: true });
+  } finally {
+    isEnding = false;
+  }
 }
 
 /** Ends every approval. A box that somebody kept would be approved in the new epoch, so none opens any more. */
@@ -145,13 +148,15 @@ async function endApprovals(opened: Session): Promise<null> {
 
 async function openSession(passphrase: string): Promise<Session> {
   const taken = await holdFolder(folder);
+  let opened: Session | null = null;
   try {
-    const opened = await Session.open(folder, passphrase, Date.now, beforeWriteOf(taken));
+    opened = await Session.open(folder, passphrase, Date.now, beforeWriteOf(taken));
     await endIfAsked(opened);
     await hold?.release();
     hold = taken;
     return opened;
   } catch (error) {
+    await opened?.close();
     await taken.release();
     throw error;
   }

@@ -62,6 +62,20 @@ it('gives out no signature, and does afterwards', async () => {
   expect(await signer.sign(payment('LTC', ['w-1']))).toHaveProperty('txid');
 });
 
+it('signs nothing while the end of all approvals is not complete', async () => {
+  await unlock();
+  const mark = join(wallet.folder, ENDED_FILE);
+  await mkdir(mark);
+  const former = payment('LTC', ['w-0']);
+  expect(await told(unlock())).toMatch(/^The folder of the wallet cannot be used/);
+  await expect(signer.sign(former)).rejects.toThrow('approve it anew');
+  await useEpochOf(wallet.folder);
+  await expect(signer.sign(payment('LTC', ['w-1']))).rejects.toThrow(Unavailable);
+  await rm(mark, { recursive: true });
+  await unlock();
+  expect(await signer.sign(payment('LTC', ['w-1']))).toHaveProperty('txid');
+});
+
 it('ends no approval of a locked wallet, and does afterwards', async () => {
   const mark = join(wallet.folder, ENDED_FILE);
   await symlink(join(wallet.folder, 'nowhere', 'mark'), mark);
