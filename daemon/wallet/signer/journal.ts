@@ -165,6 +165,11 @@ export class Journal {
     if (this.#isBehind) await this.#writeHead();
   }
 
+  /** Writes the head that the disk did not take with the newest line. Throws as `append`. */
+  async needHead(): Promise<void> {
+    if (this.#isBehind) await this.needOurs();
+  }
+
   /** Throws `StaleJournal` unless both files are as they were read or written last. */
   async #needCurrent(): Promise<void> {
     const { size } = await this.#file.stat();

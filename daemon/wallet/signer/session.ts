@@ -102,6 +102,8 @@ export class Session {
   /** If another process wrote to the journal, reads it again and judges by what it says now. */
   async #upToDate<T>(work: () => Promise<T>): Promise<T> {
     try {
+      // approvals are made for the epoch that the head names
+      await this.#journal.needHead();
       return await work();
     } catch (error) {
       if (!(error instanceof StaleJournal)) throw error;

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -249,6 +249,39 @@ describe('revoking', () => {
     expect(await codeOf(session.sign(order))).toBe('signer.approval');
     await useEpochOf(folderOf());
     await session.sign(anew(order));
+  });
+});
+
+describe('a disk that took the line and not the head', () => {
+  const named = async () =>
+    (JSON.parse(await readFile(join(folderOf(), HEAD_FILE), 'utf8')) as { lines: number }).lines;
+  /** The folder is away while a head is written. */
+  async function behind(work: (one: Session) => Promise<void>): Promise<void> {
+    let isGone = true;
+    const away = `${folderOf()}-away`;
+    await session.close();
+    session = await Session.open(folderOf(), PASSPHRASE, Date.now, async () => {
+      if (isGone) await rename(folderOf(), away);
+      isGone = false;
+    });
+    await expect(work(session)).rejects.toThrow('ENOENT');
+    await rename(away, folderOf());
+  }
+
+  it('of a revocation: what is asked for next has it know the new epoch', async () => {
+    const next = newEpoch();
+    const mac = revocationMac(approvalKey(SEED), await epochOf(folderOf()), next);
+    await behind((one) => one.revoke(next, mac));
+    expect(await codeOf(session.sign(payment('LTC', ['w-1'])))).toBe('signer.approval');
+    await useEpochOf(folderOf());
+    expect(await session.sign(payment('LTC', ['w-1']))).toHaveProperty('txid');
+  });
+
+  it('of limits: asked for again they are in force for good', async () => {
+    const before = await named();
+    await behind((one) => one.grant(...grantOf(GRANT)));
+    await session.grant(...grantOf(GRANT));
+    expect(await named()).toBe(before + 1);
   });
 });
 
