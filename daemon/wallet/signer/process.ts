@@ -139,12 +139,22 @@ async function endIfAsked(opened: Session): Promise<void> {
   }
 }
 
-/** Ends every approval. A box that somebody kept would be approved in the new epoch, so none opens any more. */
-async function endApprovals(opened: Session): Promise<null> {
-  await opened.endApprovals();
+/**
+ * Does what begins a new epoch. A box that somebody kept would be approved in it, so none opens any more, also where the disk took the
+ * line alone.
+ */
+async function inNewEpoch(work: () => Promise<void>): Promise<null> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Rejected)) pair = sealPair();
+    throw error;
+  }
   pair = sealPair();
   return null;
 }
+
+const endApprovals = (opened: Session): Promise<null> => inNewEpoch(() => opened.endApprovals());
 
 async function openSession(passphrase: string): Promise<Session> {
   const taken = await holdFolder(folder);
@@ -233,13 +243,6 @@ async function custody(sealed: Sealed): Promise<CustodyResult> {
   return result;
 }
 
-async function revoke(next: string, mac: string): Promise<null> {
-  await unlocked().revoke(next, mac);
-  // a box that somebody kept would be approved in the new epoch
-  pair = sealPair();
-  return null;
-}
-
 function unlocked(): Session {
   if (session) return session;
   throw walletLocked();
@@ -267,7 +270,7 @@ async function carryOut(request: Request): Promise<object | string | null> {
       await unlocked().grant(request.grant, request.mac);
       return null;
     case 'revoke':
-      return revoke(request.next, request.mac);
+      return inNewEpoch(() => unlocked().revoke(request.next, request.mac));
     case 'end':
       return endApprovals(unlocked());
     case 'sign':

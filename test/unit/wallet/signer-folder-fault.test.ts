@@ -3,13 +3,16 @@ import { mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { authorizing } from '../../../daemon/operator/keyholder.ts';
 import { exists } from '../../../daemon/wallet/files.ts';
 import { answerLine } from '../../../daemon/wallet/signer/answering.ts';
+import { approvalKey, revocationMac } from '../../../daemon/wallet/signer/approval.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { ATTEMPTS_FILE, ENDED_FILE, HEAD_FILE, VAULT_FILE } from '../../../daemon/wallet/signer/files.ts';
-import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { epochOf, newEpoch } from '../../../daemon/wallet/signer/journal.ts';
+import { SEAL_AUTHORIZE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
-import { PASSPHRASE, payment, useEpochOf, walletFolder } from './signer-kit.ts';
+import { PASSPHRASE, payment, SEED, useEpochOf, walletFolder } from './signer-kit.ts';
 
 let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let signer: SignerClient;
@@ -74,6 +77,21 @@ it('signs nothing while the end of all approvals is not complete', async () => {
   await rm(mark, { recursive: true });
   await unlock();
   expect(await signer.sign(payment('LTC', ['w-1']))).toHaveProperty('txid');
+});
+
+it('opens no box of before a revocation whose line the disk took, and not the rest', async () => {
+  await unlock();
+  const wanted = { approvals: [], change: null, grants: [] };
+  const kept = await seal(await signer.sealKey(), SEAL_AUTHORIZE, authorizing(PASSPHRASE, wanted));
+  const next = newEpoch();
+  const mac = revocationMac(approvalKey(SEED), await epochOf(wallet.folder), next);
+  // a leftover that cannot be removed ends the writing of the head
+  const leftover = join(wallet.folder, `${HEAD_FILE}.${'0'.repeat(12)}.tmp`);
+  await mkdir(leftover);
+  expect(await told(signer.revokeApprovals(next, mac))).toMatch(/^The folder of the wallet cannot be used/);
+  await rm(leftover, { recursive: true });
+  expect(await epochOf(wallet.folder)).toBe(next);
+  await expect(signer.authorize(kept)).rejects.toMatchObject({ code: 'seal' });
 });
 
 it('ends no approval of a locked wallet, and does afterwards', async () => {
