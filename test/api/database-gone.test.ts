@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { takeLock } from '../../daemon/store/lock.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { openShop } from '../support/shop.ts';
 
@@ -71,6 +72,24 @@ it.each(['with', 'without'])(
     expect(readdirSync(service.dataDir).toSorted()).toEqual(before);
   },
 );
+
+it('of a restore that was broken off while it unpacked: it does not start, until the rest is removed', async () => {
+  await service.daemon.stop();
+  for (const name of readdirSync(service.dataDir)) rmSync(join(service.dataDir, name), { recursive: true });
+  const work = join(service.dataDir, 'work-of-restore-abcdef');
+  mkdirSync(work);
+  const restore = takeLock(service.dataDir);
+  await expect(service.resume()).rejects.toMatchObject({ code: 'store.locked' });
+  restore.close();
+  const before = readdirSync(service.dataDir).toSorted();
+  await expect(service.resume()).rejects.toMatchObject({
+    code: 'store.damaged',
+    message: `A restore into ${service.dataDir} was broken off: restore again into it, with the same backup, and then start the service. To begin without that, remove ${work}`,
+  });
+  expect(readdirSync(service.dataDir).toSorted()).toEqual(before);
+  rmSync(work, { recursive: true });
+  await service.resume();
+});
 
 it('in the sandbox alone, it begins anew', async () => {
   await service.daemon.stop();

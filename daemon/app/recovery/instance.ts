@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
+import { takeLock } from '../../store/lock.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { undecidedSpendsOfKey, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -21,7 +22,7 @@ import { raiseAs } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
 import { timesOfBackups } from '../backup/folder.ts';
-import { isCutOff } from '../backup/leftovers.ts';
+import { isCutOff, isMoving, RESTORE_WORK } from '../backup/leftovers.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { STAMP_SETTING } from './clock.ts';
 import { beginAsOlder } from './older.ts';
@@ -219,14 +220,18 @@ function storedIn(reader: Reader): Stored | null {
 
 /**
  * Throws `Rejected('store.damaged')` if a wallet lost its database, or a restore has not moved it yet: an empty one would repeat its
- * addresses.
+ * addresses, and would keep the restore from being repeated. Throws `Rejected('store.locked')` while that restores.
  */
 export async function needDatabase(folder: string): Promise<void> {
   const size = (await sizeOf(join(folder, DATABASE))) ?? null;
   if (size !== null && size > 0) return;
-  if (await isCutOff(folder, await readdir(folder))) {
+  const names = await readdir(folder);
+  const unpacked = names.find((name) => name.startsWith(RESTORE_WORK) && !isMoving(name));
+  if (unpacked !== undefined || (await isCutOff(folder, names))) {
+    takeLock(folder).close();
     const text = `A restore into ${folder} was broken off: restore again into it, with the same backup, and then start the service`;
-    throw new Rejected('store.damaged', text);
+    const other = unpacked === undefined ? '' : `. To begin without that, remove ${join(folder, unpacked)}`;
+    throw new Rejected('store.damaged', `${text}${other}`);
   }
   if (!(await besideIn(folder)) || !(await hasKey(folder))) return;
   const text = `${DATABASE} in ${folder} is ${size === null ? 'gone' : 'empty'}, and this service has a wallet. Put the database back, or restore the newest backup into another folder: countinghouse restore FILE --data-dir FOLDER. To begin anew with the same wallet, remove ${FILE} and use restore words`;
