@@ -8,7 +8,7 @@ import type { ForwardGrant } from '../wallet/signer/port.ts';
 import { confirmedGrant } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
-import { endLimits, heldLimits, nextDate, noteLimits } from './limits.ts';
+import { endLimits, heldLimits, nextDate, notingLimits } from './limits.ts';
 import { symbol } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { textIn } from './said.ts';
@@ -120,8 +120,7 @@ async function setPlan(session: Session, options: SetOptions, ...given: unknown[
   const { plans } = await session.call('forwarding.list', { business: ref.business });
   const before = plans.find(({ crypto }) => crypto === ref.crypto)?.address ?? null;
   const signed = await signedGrant(session, options, ref, { limits, before });
-  const done = await session.call('forwarding.set', { ...ref, terms, signed });
-  await noteLimits(session);
+  const done = await notingLimits(session, session.call('forwarding.set', { ...ref, terms, signed }));
   session.print(done, () => planText(done.plan));
 }
 
@@ -133,8 +132,7 @@ async function endPlan(session: Session, options: PassphraseOption, ...given: un
   if (told) await endLimits(session, options, 'forwards', (grant) => 'asset' in grant && grant.asset === ref.crypto);
   else if (isSeparate) session.note(`${ref.business} is of the sandbox, says the service: the wallet ends nothing.`);
   const signed = told ? null : await signedEnd(session, options, ref);
-  const done = await session.call('forwarding.end', { ...ref, signed, told });
-  await noteLimits(session);
+  const done = await notingLimits(session, session.call('forwarding.end', { ...ref, signed, told }));
   session.print(done, () => `${ref.crypto} is not forwarded any more.\n`);
 }
 

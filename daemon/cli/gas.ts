@@ -10,7 +10,7 @@ import { MS_PER_DAY, MS_PER_MINUTE } from '../domain/time.ts';
 import { confirmedGrant } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
-import { endLimits, nextDate, noteLimits } from './limits.ts';
+import { endLimits, nextDate, notingLimits } from './limits.ts';
 import { time, wholeNumber } from './parse.ts';
 import { textIn } from './said.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
@@ -202,8 +202,7 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   needPossiblePlan({ feeMax, beginsAt: begins_at, endsAt: ends_at, daily }, now, longest);
   const signed = await signedGrant(session, options, { business, chain, feeMax, until: ends_at });
   const plan = { business, chain, min_usd, price_max, daily, begins_at, ends_at, fee_max: feeMax.toString(), signed };
-  const done = await session.call('gas.collect', plan);
-  await noteLimits(session);
+  const done = await notingLimits(session, session.call('gas.collect', plan));
   session.print(done, () => pairs(planLines(done.plan, forecast.coin)));
 }
 

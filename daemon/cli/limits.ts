@@ -81,8 +81,20 @@ function textOf({ policies, gas, forwards }: AccountGrants): string {
   return table(heads, [...rows, ...gasRows, ...forwardRows], 'The wallet signs nothing without asking.');
 }
 
-/** Says what a separate signer signs without asking from now on: the service could have named another account. */
-export async function noteLimits(session: Session): Promise<void> {
+/**
+ * Waits for the service, and says what a separate signer signs without asking from now on: the service could have named another account.
+ * Also where it refuses, because the wallet has the limits by then.
+ */
+export async function notingLimits<T>(session: Session, asked: Promise<T>): Promise<T> {
+  const answer = await asked.catch(async (error: unknown) => {
+    await noteLimits(session).catch(() => {});
+    throw error;
+  });
+  await noteLimits(session);
+  return answer;
+}
+
+async function noteLimits(session: Session): Promise<void> {
   if (session.signerSocket === null || session.json) return;
   session.note(`By the wallet's own record, it signs without asking:\n${textOf(await heldLimits(session)).trimEnd()}`);
 }

@@ -6,7 +6,7 @@ import { POLICY_MODES, type PolicyMode } from '../domain/policy.ts';
 import { granted } from './approvals.ts';
 import { action, BUSINESS, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
-import { endLimits, nextDate, noteLimits } from './limits.ts';
+import { endLimits, nextDate, notingLimits } from './limits.ts';
 import { symbol } from './parse.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -90,8 +90,7 @@ async function setPolicy(session: Session, options: PolicyOptions, business = ''
   const { grants } = await session.call('policy.grants', wanted);
   const signed = await granted(session, known, grants, wanted, await nextDate(session));
   if (signed.length === 0) session.note('The wallet is told nothing: right for a business of the sandbox alone.');
-  const done = await session.call('policy.set', { ...wanted, grants: signed });
-  await noteLimits(session);
+  const done = await notingLimits(session, session.call('policy.set', { ...wanted, grants: signed }));
   print(session, done);
 }
 
@@ -130,8 +129,7 @@ async function removeAddress(session: Session, options: PassphraseOption, ...giv
   const { grants, policy } = await session.call('addressBook.grants', { id });
   // a policy that may pay the address book needs grants for it in the wallet too
   const signed = await granted(session, options, grants, policy, await nextDate(session));
-  const removed = await session.call('addressBook.remove', { id, grants: signed });
-  await noteLimits(session);
+  const removed = await notingLimits(session, session.call('addressBook.remove', { id, grants: signed }));
   session.print(removed, () => `${removed.address.label} is no longer in the address book.\n`);
 }
 

@@ -28,6 +28,7 @@ let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let service: Awaited<ReturnType<typeof serveSigner>>;
 let daemon: SignerClient;
 let env: Record<string, string>;
+let isRefusing: boolean;
 let closeThief: () => void;
 /** Everything that the service got. */
 let kept: Kept[];
@@ -98,7 +99,7 @@ async function thief(dataDir: string): Promise<() => void> {
   const file = { url: '', socket: null, token: 'x'.repeat(43) };
   const answers: Record<string, () => unknown> = {
     'policy.grants': () => ({ grants: limits() }),
-    'policy.set': () => ({ policy }),
+    'policy.set': () => (isRefusing ? undefined : { policy }),
     'rates.list': () => ({ rates, currencies: [], credits: [] }),
     'gas.status': () => ({ desks: [desk] }),
     'gas.forecast': () => forecast,
@@ -149,6 +150,7 @@ beforeEach(async () => {
   kept = [];
   asked = [];
   newTank = null;
+  isRefusing = false;
   closeThief = await thief(data);
 });
 afterEach(async () => {
@@ -176,6 +178,14 @@ describe('limits that a service keeps', () => {
     await cli(...MANUAL);
     for (const { grant, mac } of kept) await daemon.grantPolicy(grant, mac).catch(() => {});
     expect((await held()).policies).toEqual([]);
+  });
+
+  it('are told of where the service says that it refused them', async () => {
+    await unlock();
+    isRefusing = true;
+    const { code, err } = await cli(...AUTOMATIC);
+    expect([code, err]).toEqual([1, expect.stringMatching(/By the wallet's own record(.|\n)*LTC(.|\n)*Try again/)]);
+    expect((await held()).policies).toHaveLength(1);
   });
 
   it('are in the wallet before the service gets them, so that the operator finds and ends them', async () => {
