@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { HELLO_PATH, SIGN_IN_PATH } from '../../contract/console-channel.ts';
 import { isLocalAddress, ownAddresses } from '../../kit/own-network.ts';
 import { Refused } from '../operator/gate.ts';
-import { isTrusted } from './proxies.ts';
+import { type Trust, trustIn } from './proxies.ts';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
@@ -92,7 +92,7 @@ export class ConsoleDoor implements Door {
   readonly url: string;
   readonly #origins: ReadonlySet<string>;
   readonly #hosts: ReadonlySet<string>;
-  readonly #trusted: readonly string[];
+  readonly #isTrusted: Trust;
 
   constructor({ console: settings, trustedProxies }: Config, port: number) {
     const { host } = settings;
@@ -103,7 +103,7 @@ export class ConsoleDoor implements Door {
     // with a public URL the console has no other address, because a session is for one
     this.#origins = new Set(outside === null ? own : [outside]);
     this.#hosts = new Set([...this.#origins].map((origin) => new URL(origin).host));
-    this.#trusted = trustedProxies;
+    this.#isTrusted = trustIn(trustedProxies);
   }
 
   checkPlace(request: IncomingMessage): void {
@@ -120,7 +120,7 @@ export class ConsoleDoor implements Door {
    */
   checkPeer({ socket }: IncomingMessage): void {
     const peer = socket.remoteAddress ?? '';
-    if (isLoopback(peer) || isTrusted(this.#trusted, peer)) return;
+    if (isLoopback(peer) || this.#isTrusted(peer, 0)) return;
     throw new Refused(403, 'peer', 'The console is reached through this machine or its trusted proxy only');
   }
 

@@ -6,7 +6,7 @@ import { NetworkBuckets, TokenBuckets } from '../limits.ts';
 import { type Answer, failure } from '../operator/answer.ts';
 import { readJson } from '../operator/gate.ts';
 import type { Channels } from './channels.ts';
-import { askerOf } from './proxies.ts';
+import { askerOf, trustIn } from './proxies.ts';
 import type { ConsoleSessions } from './sessions.ts';
 
 const SIGN_INS_PER_MINUTE = 20;
@@ -34,7 +34,8 @@ function limitOf({ now, config }: Pick<App, 'now' | 'config'>, perMinute: number
   const options = { perMinute, burst: perMinute, now, bucketsMax: BUCKETS_MAX };
   if (!atTill) {
     const limit = new NetworkBuckets(options);
-    return (request) => limit.take(askerOf(request, config.trustedProxies));
+    const trust = trustIn(config.trustedProxies);
+    return (request) => limit.take(askerOf(request, trust));
   }
   const limit = new TokenBuckets(options);
   return ({ socket }) => limit.takeFrom(socket.remoteAddress ?? '');

@@ -1,26 +1,20 @@
-/** Proxies that the operator trusts, and the device that asks through them. */
+/** Proxies that the operator trusts, and the device that asks through them: read as Express reads them for the payment page. */
 import type { IncomingMessage } from 'node:http';
-import ipaddr from 'ipaddr.js';
+import { createRequire } from 'node:module';
 
-/** Whether an address is one of these addresses and ranges. */
-export function isTrusted(trusted: readonly string[], address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const peer = ipaddr.process(address);
-  return trusted.some((range) => {
-    const [base, bits] = range.includes('/') ? ipaddr.parseCIDR(range) : [ipaddr.process(range), null];
-    if (base.kind() !== peer.kind()) return false;
-    return bits === null ? base.toString() === peer.toString() : peer.match(base, bits);
-  });
-}
+/** Whether an address is a trusted proxy's. */
+export type Trust = (address: string, hop: number) => boolean;
+// it has no types
+const proxyAddr = createRequire(import.meta.url)('proxy-addr') as {
+  (request: IncomingMessage, trust: Trust): string | undefined;
+  compile(trusted: readonly string[]): Trust;
+};
 
-/** The address of who asks: what trusted proxies say, from the nearest one on, up to the first that is none of them. */
-export function askerOf({ socket, headers }: IncomingMessage, trusted: readonly string[]): string {
-  const said = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
-  let asker = socket.remoteAddress ?? '';
-  while (isTrusted(trusted, asker)) {
-    const next = said.pop()?.trim() ?? '';
-    if (!ipaddr.isValid(next)) break;
-    asker = next;
-  }
-  return asker;
-}
+/** `trusted`: addresses and ranges. */
+export const trustIn = (trusted: readonly string[]): Trust => proxyAddr.compile(trusted);
+
+/**
+ * The address of who asks: what trusted proxies say, from the nearest one on, up to the first that is none of them. Any text, if a
+ * trusted one passes that on.
+ */
+export const askerOf = (request: IncomingMessage, trust: Trust): string => proxyAddr(request, trust) ?? '';
