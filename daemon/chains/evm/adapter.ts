@@ -137,7 +137,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
     const native = NATIVE_COIN[chain];
     const hasMore: SecondLook['pin'] = (script, held) => this.#secondLook.pin(script, held);
-    this.balances = new EvmBalances({ endpoints: this.endpoints, list, native, tokens, hasMore });
+    this.balances = new EvmBalances({ endpoints: this.endpoints, network, chain, list, tokens, hasMore });
     this.witnesses = new EvmWitnesses({ endpoints: this.endpoints, list, reader, agreed, native, tokens });
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);

@@ -2,16 +2,18 @@
  * The chain's own record of the balances of our addresses, as of one block. If there are endpoints of several
  * operators, another one than the asked one is used, so that the two check each other.
  */
-import type { AssetId } from '../../domain/assets.ts';
+import type { AssetId, Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
+import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
+import { MS_PER_MINUTE } from '../../domain/time.ts';
 import type { Balances, BalancesSource, HeldBalance, ListedScript, ScriptList } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { Held } from './left-out.ts';
-import type { Token } from './params.ts';
+import { HEAD_AGE_MS_MAX, type Token } from './params.ts';
 
 /** Addresses that are read together. */
 const PAGE = 250;
@@ -22,7 +24,8 @@ const RETRY_SECONDS = 60;
 type Parts = {
   endpoints: Endpoints<EvmEndpoint>;
   list: ScriptList;
-  native: AssetId;
+  network: Network;
+  chain: EvmChain;
   tokens: readonly Token[];
   /** Called with an address that has more of tokens than the books, and what it has of them. */
   hasMore: (script: ListedScript, held: Held) => void;
@@ -33,13 +36,16 @@ export class EvmBalances implements BalancesSource {
   readonly #list: ScriptList;
   readonly #native: AssetId;
   readonly #tokens: readonly Token[];
+  readonly #headAgeMsMax: number;
   readonly #hasMore: Parts['hasMore'];
 
-  constructor({ endpoints, list, native, tokens, hasMore }: Parts) {
+  constructor({ endpoints, list, network, chain, tokens, hasMore }: Parts) {
     this.#endpoints = endpoints;
     this.#list = list;
-    this.#native = native;
+    this.#native = NATIVE_COIN[chain];
     this.#tokens = tokens;
+    // test chains have no regular blocks
+    this.#headAgeMsMax = network === 'regtest' ? Number.POSITIVE_INFINITY : HEAD_AGE_MS_MAX[chain];
     this.#hasMore = hasMore;
   }
 
@@ -57,7 +63,8 @@ export class EvmBalances implements BalancesSource {
 
   /**
    * The addresses that hold something or have sent a transaction, by the word of one of two operators: what a search calls unused is
-   * watched by nobody. Only a transaction from an address can empty it, so no used address is missed.
+   * watched by nobody. Only a transaction from an address can empty it, so no used address is missed. An endpoint without the newest
+   * blocks tells nothing: it does not know what came in them.
    */
   async areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
     const addresses = scripts.map(hexOfScript);
@@ -71,6 +78,11 @@ export class EvmBalances implements BalancesSource {
 
   async #usedBy(endpoint: EvmEndpoint, addresses: readonly string[], signal: AbortSignal): Promise<boolean[]> {
     const tip = await endpoint.head(signal);
+    const ageMs = Date.now() - tip.timeMs;
+    if (ageMs > this.#headAgeMsMax) {
+      const age = `its newest block is ${Math.floor(ageMs / MS_PER_MINUTE)} minutes old`;
+      throw new Unavailable(`${endpoint.name} is behind: ${age}`, RETRY_SECONDS);
+    }
     const contracts = this.#tokens.map(({ contract }) => contract);
     const told = await endpoint.usedAmong(contracts, addresses, tip, signal);
     if (told) return told;
