@@ -255,3 +255,15 @@ it('leaves a server that goes on naming what it does not prove, and counts no us
   expect([...said].some((one) => String(one).includes('does not prove'))).toBe(true);
   expect([...said].filter(Array.isArray)).toEqual([]);
 });
+
+it('believes no server whose newest block is old that an address was never used', async () => {
+  const server = await serve([[0, 0, 5]]);
+  const [script] = await scriptsOf([[0, 0, 4]]);
+  const adapter = adapterOf([server]);
+  opened.push(adapter);
+  const ask = () => adapter.areUsed([script!], AbortSignal.timeout(20_000));
+  expect(await ask()).toEqual([false]);
+  // its blocks are of 2011, which says something on a public network only
+  Object.assign(adapter, { network: 'mainnet' });
+  await expect(ask()).rejects.toThrow(/the newest block of .* is \d+ hours old/);
+});

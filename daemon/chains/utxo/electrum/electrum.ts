@@ -180,10 +180,18 @@ export class ElectrumAdapter implements ChainAdapter {
     }
   }
 
-  /** Asks for every history once and watches none. Throws `Unavailable`. */
+  /**
+   * Asks for every history once and watches none. Throws `Unavailable`, also while the newest blocks are not there: what came in them
+   * would be called unused.
+   */
   areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
     return this.#withServer(signal, async (client, server) => {
-      await this.#tipOnChain(client, server);
+      const tip = await this.#tipOnChain(client, server);
+      if (this.#isOld(client, tip)) {
+        const hours = Math.floor((tipAgeMsOf(client, tip) ?? 0) / MS_PER_HOUR);
+        const text = `${this.#setting}: the newest block of ${server.name} is ${hours} hours old`;
+        throw new Unavailable(text, RETRY_SECONDS);
+      }
       return client.lookup.areUsed(scripts);
     });
   }
