@@ -105,9 +105,12 @@ export class Rpc {
     const said = JSON.stringify(calls.map((call, id) => this.#envelope(call, id)));
     const answered = await this.#exchange(said, signal, timeoutMs);
     const answer = (isLong(answered) && (await parsedList(answered.body, slices()))) || this.#parsed(answered, calls);
-    if (!Array.isArray(answer)) {
-      const reply = this.#checked(replyOf(answer));
-      throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
+    // Go-Ethereum refuses a batch by one error in a list
+    if (!Array.isArray(answer) || (answer.length === 1 && calls.length > 1)) {
+      const reply = this.#checked(replyOf([answer].flat()[0]));
+      throw this.#unavailable(
+        `the node refuses a batch: ${'error' in reply ? reply.error.message : 'one answer only'}`,
+      );
     }
     // the answers of a batch may come in any order, and some servers write ids as texts
     const byId = new Map(answer.map((item: unknown) => [isObject(item) ? `${item.id}` : '', item]));
@@ -184,7 +187,9 @@ export class Rpc {
       if (this.#options.version === '2.0') throw this.#unavailable('the endpoint refuses this machine or its key');
       throw this.#unavailable(this.#isAllowed ? notWhitelisted(calls) : FORBIDDEN);
     }
-    if (status === 429) throw this.#unavailable(`${this.source} limits how much it answers (HTTP 429)`);
+    if (status === 413 || status === 429) {
+      throw this.#unavailable(`${this.source} limits how much it answers (HTTP ${status})`);
+    }
     this.#isAllowed = true;
     try {
       return JSON.parse(body.toString('utf8'));
