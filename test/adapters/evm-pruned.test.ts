@@ -5,7 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Credit } from '../../daemon/domain/chain.ts';
 import { nonceKey } from '../../daemon/domain/spend.ts';
-import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
+import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
+import type { Request } from '../nodes/evm/endpoint-proxy.ts';
 import { EndpointPair } from './evm-controls.ts';
 
 const COIN = 10n ** 18n;
@@ -125,5 +126,32 @@ describe.skipIf(!hasAnvil)(anvilTitle('an endpoint that forgets old states'), ()
     }
     expect(pair.book.paid(id)).toHaveLength(3);
     expect(whole).toBe(0);
+  });
+
+  it('does not have another endpoint asked for few events at a time, whose own answers are whole', async () => {
+    const { adapter, address, id } = await pair.watching(pair.urls);
+    const token = pair.scene.token;
+    await pair.scene.anvil.send({ to: token, data: callOf('Standard', 'transfer', [address, 600n]) });
+    await pair.scene.anvil.mine(1_300);
+    const widths: number[] = [];
+    const widthOf = ({ method, params }: Request): number | null => {
+      const [{ fromBlock, toBlock }] = method === 'eth_getLogs' ? (params as [Record<string, string>]) : [{}];
+      return fromBlock === undefined ? null : Number(toBlock) - Number(fromBlock) + 1;
+    };
+    pair.scene.proxy.behaviour = {
+      instead: (request) =>
+        widthOf(request) === null ? undefined : { error: { code: 4_444, message: 'pruned history unavailable' } },
+    };
+    pair.second.behaviour = {
+      instead(request) {
+        const width = widthOf(request);
+        if (width !== null) widths.push(width);
+        return undefined;
+      },
+    };
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toMatchObject([{ units: 600n }]);
+    expect(widths[0]).toBe(500);
+    expect(widths.length).toBeLessThan(20);
   });
 });

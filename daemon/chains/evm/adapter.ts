@@ -101,7 +101,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly #unknown: UnknownTokens;
   readonly #heads: readonly Heads[];
   readonly #blockMs: number;
-  #range = RANGE_START;
+  /** Blocks per request for events, by endpoint: what one refuses says nothing about another one. */
+  readonly #ranges = new WeakMap<EvmEndpoint, number>();
   #newest: Header | null = null;
   /** Credits of the present step in blocks below the checkpoint: these prove them, and nothing links them to the chain. */
   #unlinked: ReadonlySet<string> = new Set();
@@ -216,7 +217,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#proofs.begin();
     this.#secondLook.begin(tipOf(kept).height);
     this.#native.begin((again[0] ?? tipOf(kept)).height, orphaned.length > 0);
-    const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);
+    const step = await stepAbove(endpoint, tipOf(kept), head, this.#rangeOf(endpoint), signal);
     const checkpoint = checkpointAfter(kept, step);
     const atHead = step.to >= head.height;
     const from = again[0]?.height ?? step.from;
@@ -322,6 +323,10 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     return credits;
   }
 
+  #rangeOf(endpoint: EvmEndpoint): number {
+    return this.#ranges.get(endpoint) ?? RANGE_START;
+  }
+
   /**
    * The transfers to and from our addresses from one height to another, read in ranges as wide as the endpoint allows; in the newest
    * blocks by their hashes.
@@ -340,14 +345,15 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     };
     const last = (newest[0]?.height ?? range.to + 1) - 1;
     for (let { from } = range; from <= last; ) {
-      const to = Math.min(last, from + this.#range - 1);
+      const width = this.#rangeOf(endpoint);
+      const to = Math.min(last, from + width - 1);
       try {
         add(await this.#transfers.find(endpoint, { from, to }, pause, signal));
         from = to + 1;
-        this.#range = Math.min(this.#range + Math.ceil(this.#range / 10), RANGE_MAX);
+        this.#ranges.set(endpoint, Math.min(width + Math.ceil(width / 10), RANGE_MAX));
       } catch (error) {
         if (!isTooMuch(error) || to === from) throw error;
-        this.#range = Math.max(1, Math.floor((to - from + 1) / 2));
+        this.#ranges.set(endpoint, Math.max(1, Math.floor((to - from + 1) / 2)));
       }
     }
     add(await this.#transfers.findIn(endpoint, newest, pause, signal));
