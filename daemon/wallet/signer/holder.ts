@@ -94,17 +94,22 @@ async function take(path: string, waitMs: number): Promise<Lock> {
   }
 }
 
-/** Null if the file is there. */
+/** Null if the file is there. Leaves none that the disk took without its text: the next one would wait for it. */
 async function create(path: string): Promise<Lock | null> {
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    if (hasCode(error, 'EEXIST')) return null;
+    throw error;
+  });
+  if (file === null) return null;
   try {
-    const file = await open(path, 'wx', 0o600);
     const { ino } = await file.stat({ bigint: true });
     const name = randomBytes(NAME_BYTES).toString('hex');
     const holder = { pid: process.pid, host: hostname(), inode: String(ino), name, beats: 0 };
     await file.write(JSON.stringify(holder), 0);
     return { file, holder, path, count: 0 };
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return null;
+    await file.close();
+    await rm(path, { force: true });
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 /** One signer a folder: who holds it, who takes it over, and a service that is killed while its signer signs. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeBackup } from '../../../daemon/app/backup/make.ts';
 import { restoreBackup } from '../../../daemon/app/backup/restore.ts';
@@ -124,6 +125,20 @@ describe('the folder of a wallet', () => {
     expect(await two.isOurs()).toBe(true);
     await two.release();
     await expect(stat(file)).rejects.toThrow('ENOENT');
+  });
+
+  it('is left free by one whose name the disk did not take, and that one goes on', async () => {
+    const folder = await mkdtemp(join(root, 'full-'));
+    const holder = JSON.stringify(new URL('../../../daemon/wallet/signer/holder.ts', import.meta.url));
+    const program = `const { holdFolder } = await import(${holder});
+      const { code } = await holdFolder(process.argv[1]).catch((error) => error);
+      // what was left open would end the process here
+      gc();
+      await new Promise((resolve) => setTimeout(resolve));
+      console.log(code);`;
+    const command = 'ulimit -f 0; exec "$0" --expose-gc --input-type=module -e "$1" "$2" | cat';
+    const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, program, folder]);
+    expect([stdout, await readdir(folder)]).toEqual(['EFBIG\n', []]);
   });
 
   it('is taken over at once from a process that ended, and from the folder that it is a copy of', async () => {
