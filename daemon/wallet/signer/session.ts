@@ -157,13 +157,14 @@ export class Session {
     const now = this.#now();
     const before = inForce(this.#journal.memory, grant);
     const right = grantMac(this.#approvalKey, this.#epoch, grant);
-    // a clock that was ahead when limits were set must not keep them in force
-    const latest = Math.max(now, newestDateOf(this.#journal.memory)) + GRANT_AHEAD_MS;
-    if (!sameMac(mac, right) || grant.issuedAt > latest) {
+    if (!sameMac(mac, right)) {
       throw new Rejected('signer.approval', "The operator's approval does not belong to these limits");
     }
+    // a clock that was ahead when limits were set must not keep them in force
+    const latest = Math.max(now, newestDateOf(this.#journal.memory)) + GRANT_AHEAD_MS;
+    if (grant.issuedAt > latest) throw tooEarly(now);
     if (before && sameMac(mac, grantMac(this.#approvalKey, this.#epoch, before))) return;
-    if (before && before.issuedAt >= grant.issuedAt) throw outdated(before, now);
+    if (before && before.issuedAt >= grant.issuedAt) throw outdated(before, grant, now);
     const network = realNetwork(grant);
     if (!('kind' in grant)) {
       await this.#write({ kind: 'grant', at: now, grant: { ...grant, network } });
@@ -208,10 +209,17 @@ function inForce({ grants, gasGrants, forwardGrants }: Memory, grant: Grant): Gr
   return grant.kind === 'gas' ? gasGrants.get(gasSubjectOf(grant)) : forwardGrants.get(forwardSubjectOf(grant));
 }
 
-function outdated({ issuedAt }: Grant, now: number): Rejected {
-  const newer = 'Newer limits are in force already';
-  const ahead = `${newer}: they are of ${new Date(issuedAt).toISOString()}, when the clock was ahead. The command line replaces them, and \`countinghouse wallet revoke\` ends all limits`;
-  return new Rejected('signer.approval', issuedAt > now + GRANT_AHEAD_MS ? ahead : newer);
+const dateOf = (ms: number): string => new Date(ms).toISOString();
+
+function tooEarly(now: number): Rejected {
+  const text = `These limits are dated later than the wallet's clock, which says ${dateOf(now)}: set the clock that is wrong, and set the limits again`;
+  return new Rejected('signer.approval', text);
+}
+
+function outdated(before: Grant, { issuedAt }: Grant, now: number): Rejected {
+  const newer = `Newer limits are in force already: they are of ${dateOf(before.issuedAt)}, and these of ${dateOf(issuedAt)}`;
+  const ahead = `${newer}. The clock was ahead then: the command line replaces them, and \`countinghouse wallet revoke\` ends all limits`;
+  return new Rejected('signer.approval', before.issuedAt > now + GRANT_AHEAD_MS ? ahead : newer);
 }
 
 function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {

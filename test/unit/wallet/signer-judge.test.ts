@@ -802,6 +802,18 @@ describe('what a policy may let go', () => {
     );
   });
 
+  it('tells of the two clocks where one is wrong', async () => {
+    for (const issuedAt of [now + 86_400_000, Number.MAX_SAFE_INTEGER]) {
+      await expect(session.grant(...grantOf({ ...GRANT, issuedAt }))).rejects.toThrow(
+        `later than the wallet's clock, which says ${new Date(now).toISOString()}: set the clock that is wrong`,
+      );
+    }
+    const behind = { ...GRANT, issuedAt: now - 86_400_000 };
+    await expect(session.grant(...grantOf(behind))).rejects.toThrow(
+      `, and these of ${new Date(behind.issuedAt).toISOString()}`,
+    );
+  });
+
   it('is replaced and ended after a clock that was ahead', async () => {
     const right = now;
     now += 400 * 86_400_000;
@@ -809,7 +821,7 @@ describe('what a policy may let go', () => {
     await session.grant(...grantOf(ahead));
     now = right;
     await expect(session.grant(...grantOf({ ...GRANT, issuedAt: now + 3 }))).rejects.toThrow(
-      /of \d{4}-.* when the clock was ahead\. The command line replaces them, .*wallet revoke/,
+      /of \d{4}-.*, and these of \d{4}-.*\. The clock was ahead then: the command line replaces them, .*wallet revoke/,
     );
     const next = { ...GRANT, issuedAt: ahead.issuedAt + 1, perDay: '70000000' };
     await session.grant(...grantOf(next));
