@@ -244,14 +244,16 @@ export class SignerClient implements Signer {
     await this.#ask({ call: 'revoke', next, mac }, z.null(), STATUS_MS);
   }
 
-  async endApprovals(): Promise<void> {
+  endApprovals(): Promise<void> {
+    return inWalletFolder(() => this.#endApprovals());
+  }
+
+  async #endApprovals(): Promise<void> {
     const { folder } = this.#options;
     if (this.#remote !== null || !(await exists(join(folder, VAULT_FILE)))) return;
     if (this.#peer && (await this.#endUnlocked())) return;
-    await inWalletFolder(async () => {
-      await writeFile(join(folder, ENDED_FILE), '', { mode: 0o600 });
-      await syncFolder(folder);
-    });
+    await writeFile(join(folder, ENDED_FILE), '', { mode: 0o600 });
+    await syncFolder(folder);
   }
 
   /** False: the wallet is locked, and ends them when it is opened next. */

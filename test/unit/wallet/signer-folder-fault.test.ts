@@ -14,17 +14,17 @@ import { SEAL_AUTHORIZE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { PASSPHRASE, payment, SEED, useEpochOf, walletFolder } from './signer-kit.ts';
 
+const OPTIONS = {
+  autoLockMinutes: 0,
+  source: () => ({ kind: 'prompt' as const }),
+  log: () => {},
+  sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
+};
 let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let signer: SignerClient;
 beforeEach(async () => {
   wallet = await walletFolder();
-  signer = new SignerClient({
-    folder: wallet.folder,
-    autoLockMinutes: 0,
-    source: () => ({ kind: 'prompt' }),
-    log: () => {},
-    sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
-  });
+  signer = new SignerClient({ ...OPTIONS, folder: wallet.folder });
 });
 afterEach(async () => {
   await signer.close();
@@ -101,6 +101,13 @@ it('ends no approval of a locked wallet, and does afterwards', async () => {
   await rm(mark);
   await signer.endApprovals();
   expect(await exists(mark)).toBe(true);
+});
+
+it('ends no approval where the folder cannot be looked into', async () => {
+  const folder = join(wallet.folder, VAULT_FILE, 'below-a-file');
+  const other = new SignerClient({ ...OPTIONS, folder });
+  expect(await told(other.endApprovals())).toMatch(/cannot be used: it lies below a file \(ENOTDIR\)\. Mend that/);
+  await other.close();
 });
 
 it.each([
