@@ -108,7 +108,7 @@ export const altered = (): Rejected =>
       'a backup of the same time; or, when the chain shows that no withdrawal is under way, remove both',
   );
 
-/** A line without its MAC. Throws `Rejected('signer.journal')` for what is none, or is one of a newer release. */
+/** A line without its MAC. Throws `Rejected`: `signer.journal` for what is none, `store.newer` for one of a newer release. */
 export function parseLine(json: string): Line {
   let parsed: unknown;
   try {
@@ -119,7 +119,7 @@ export function parseLine(json: string): Line {
   const line = Line.safeParse(parsed);
   if (line.success) return line.data;
   throw new Rejected(
-    'signer.journal',
+    'store.newer',
     `The record of signatures, ${JOURNAL_FILE}, was written by a newer release: install that release or a later one. Nothing was changed`,
   );
 }

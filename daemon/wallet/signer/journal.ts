@@ -77,7 +77,7 @@ export class Journal {
 
   /**
    * Opens the journal of this folder, or begins one. The caller wipes the key after `close`. Throws
-   * `Rejected('signer.journal')` if the files are not as the signer left them.
+   * `Rejected`: `signer.journal` if the files are not as the signer left them, `store.newer` if a newer release did.
    */
   static async open(
     folder: string,

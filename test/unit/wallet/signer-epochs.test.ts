@@ -16,7 +16,8 @@ import { openByWords } from '../../../daemon/wallet/backup-key.ts';
 import { openSealed } from '../../../daemon/wallet/sealed-file.ts';
 import { approvalKey, journalKey, revocationMac } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
-import { epochOf, newEpoch, revokeIn } from '../../../daemon/wallet/signer/journal.ts';
+import { epochOf, Journal, newEpoch, revokeIn } from '../../../daemon/wallet/signer/journal.ts';
+import type { Line } from '../../../daemon/wallet/signer/journal-line.ts';
 import type { PolicyGrant, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { cheapWallet } from '../../support/wallet.ts';
@@ -169,6 +170,18 @@ describe('after a restore', () => {
     session = await Session.open((await walletFolder({ beside: true })).folder, PASSPHRASE, Date.now);
     expect(await codeOf(restored())).toBe('signer.journal');
     expect(await readdir(folderOf())).toContain(JOURNAL_FILE);
+  });
+
+  it('a journal of a newer release is none that can be left with its approvals', async () => {
+    await session.close();
+    const newer = await Journal.open(folderOf(), journalKey(SEED), '73c5da0a', NOW);
+    await newer.append({ kind: 'of a newer release', at: NOW } as unknown as Line);
+    await newer.close();
+    const before = await readdir(root);
+    expect(await codeOf(restored())).toBe('store.newer');
+    const [into] = (await readdir(root)).filter((name) => name.startsWith('restored-') && !before.includes(name));
+    expect(await readdir(join(root, into!))).not.toContain('countinghouse.db');
+    session = await Session.open((await walletFolder({ beside: true })).folder, PASSPHRASE, Date.now);
   });
 });
 

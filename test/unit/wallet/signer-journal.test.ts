@@ -304,7 +304,7 @@ it('with a line of a newer release is refused with what to do, and stays as it i
   const before = await readFile(join(folder, JOURNAL_FILE));
   for (const read of [open, (one: string) => limitsHeldIn(one, NOW)]) {
     await expect(read(folder)).rejects.toMatchObject({
-      code: 'signer.journal',
+      code: 'store.newer',
       message: expect.stringContaining('written by a newer release: install that release'),
     });
   }
