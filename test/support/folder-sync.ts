@@ -9,7 +9,7 @@ export async function failFolderSync(folder: string): Promise<void> {
   const proto = Object.getPrototypeOf(handle) as typeof handle;
   const { sync } = proto;
   vi.spyOn(proto, 'sync').mockImplementation(async function (this: typeof handle) {
-    if ((await this.stat()).isDirectory()) throw Object.assign(new Error('no sync'), { code: 'EIO' });
+    if ((await this.stat()).isDirectory()) throw Object.assign(new Error('no sync'), { code: 'EIO', syscall: 'fsync' });
     return sync.call(this);
   });
 }

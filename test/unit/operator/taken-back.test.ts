@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../../daemon/cli/program.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
 import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts';
@@ -16,6 +16,7 @@ import { type ForwardGrant, type GasGrant, SEAL_UNLOCK } from '../../../daemon/w
 import { limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
+import { failFolderSync } from '../../support/folder-sync.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { type Answer, fakeIo } from '../cli-kit.ts';
 import {
@@ -398,6 +399,15 @@ describe('wallet halt', () => {
         /The wallet is locked, and its approvals and limits did not end\. .*\(ENOENT\)\. Mend that/,
       ),
     ]);
+    expect((await daemon.status()).state).toBe('locked');
+  });
+
+  it('does not call done what a power failure would take back', async () => {
+    await daemon.sign(payment('LTC', ['before']));
+    await failFolderSync(wallet);
+    const { code, err } = await cli('wallet', 'halt', '--yes');
+    vi.restoreAllMocks();
+    expect([code, err]).toEqual([1, expect.stringMatching(/did not end\. .*\(EIO\)\. Mend that, and repeat/)]);
     expect((await daemon.status()).state).toBe('locked');
   });
 
