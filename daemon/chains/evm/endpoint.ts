@@ -507,9 +507,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       [['eth_getBlockByNumber', 'latest', false], ['eth_maxPriorityFeePerGas'], ['eth_gasPrice']],
       signal,
     );
-    const base = baseFeeOf(this.#result(block));
-    const told = { base, isNewStateDear: isOfAmsterdam(this.#result(block)) };
-    if (tip && 'result' in tip) return { ...told, tip: quantityOf(tip.result, 'tip') };
+    const newest = this.#known(this.#result(block));
+    const base = baseFeeOf(newest);
+    const told = { base, isNewStateDear: isOfAmsterdam(newest) };
+    if (tip && 'result' in tip && tip.result !== null) return { ...told, tip: quantityOf(tip.result, 'tip') };
     // not all chains know the former method
     const whole = quantityOf(this.#result(price), 'gas price');
     return { ...told, tip: whole > base ? whole - base : 0n };

@@ -63,6 +63,7 @@ describe('a server that does not have a block yet', () => {
     ['its transactions', (endpoint) => endpoint.sendings(BLOCK, signal())],
     ['its events', (endpoint) => endpoint.logsIn([BLOCK], [TOKEN.contract], TRANSFER, signal())],
     ['events at its height', (endpoint) => endpoint.logs({ from: 7, to: 7 }, [TOKEN.contract], [TRANSFER], signal())],
+    ['its price of gas', (endpoint) => endpoint.gasPrice(signal())],
     ['a receipt in it', (endpoint) => confirmed(endpoint, [incoming], known, slices(), signal())],
   ])('tells nothing of %s, and is asked again soon', async (_, use) => {
     answers = {};
@@ -92,4 +93,16 @@ it('an endpoint that cannot run a call now is not taken for one without the toke
   answers = { ...answers, eth_call: { result: '0x' } };
   await expect(endpoint.identify(signal())).rejects.toThrow(/is no token there/);
   endpoint.close();
+});
+
+it.each<[string, Answer]>([
+  ['answers null', { result: null }],
+  ['refuses', { error: { code: -32_601, message: 'the method does not exist' } }],
+])('an endpoint that %s where it is asked for a tip has the price of gas tell it', async (_, tip) => {
+  answers = {
+    eth_getBlockByNumber: { result: { ...HEADER, baseFeePerGas: '0x64' } },
+    eth_gasPrice: { result: '0x67' },
+    eth_maxPriorityFeePerGas: tip,
+  };
+  expect(await opened().gasPrice(signal())).toMatchObject({ base: 100n, tip: 3n });
 });
