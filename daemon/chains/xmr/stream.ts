@@ -196,7 +196,7 @@ export class BlockStream {
       asked.bytes = body.length;
       if (!ended.signal.aborted) this.#ask(ahead);
       const { blocks, refused, newer } = await this.#options.reading.read(body, from, count, receivers);
-      if (refused !== null) throw changed();
+      if (refused !== null) throw new Unavailable(`${node.name} refuses the blocks from ${from} on: ${refused}`, 1);
       if (newer) throw tooNew(newer.height, newer.version);
       return [{ blocks, firsts: firstsOf(blocks, from, await told) }];
     } catch (error) {

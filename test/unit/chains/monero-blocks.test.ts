@@ -319,6 +319,12 @@ describe('a stream of blocks', () => {
     );
   });
 
+  it('says why a node refuses its blocks', async () => {
+    const chain = new Chain(chainOf(9));
+    chain.node.blocks = async () => epee({ status: 'BUSY' });
+    await expect(heightsOf(streamOf(), chain, 4, 8)).rejects.toThrow('a node refuses the blocks from 4 on: BUSY');
+  });
+
   it('asks for the next blocks before the last ones are used, and keeps them for the next step', async () => {
     const chain = new Chain(chainOf(90));
     const stream = streamOf(10);
@@ -434,7 +440,7 @@ describe('a stream of blocks', () => {
         throw new Unavailable('it is busy', 1);
       },
       'another number of blocks': (from: number, count: number) => answerOf(chain.blocks.slice(from, from + count - 1)),
-      'the chain changed': () => epee({ status: 'Error retrieving block' }),
+      'a node refuses the blocks': () => epee({ status: 'Error retrieving block' }),
       'another block than was asked for': (from: number, count: number) =>
         answerOf(chain.blocks.slice(from + 1, from + 1 + count)),
       'bytes that end': (from: number, count: number) =>
@@ -583,7 +589,7 @@ describe('a stream of blocks', () => {
     await expect(heightsOf(streamOf(7), chain, 0, 89)).rejects.toThrow('the chain changed while it was read');
     const below = { height: 4, hash: 'ee'.repeat(32) };
     await expect(streamOf().read(chain.node, 5, 9, below, signal()).next()).rejects.toThrow('the chain changed');
-    await expect(heightsOf(streamOf(), chain, 80, 95)).rejects.toThrow('the chain changed');
+    await expect(heightsOf(streamOf(), chain, 80, 95)).rejects.toThrow('refuses the blocks from 80 on');
   });
 
   it('asks for less where an answer is too large, and for the transactions of one block by their ids', async () => {
