@@ -290,7 +290,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
     const { status, reason, ...faults } = await this.#rpc.post('/send_raw_transaction', body, Sent, signal);
     if (status === 'OK') return null;
     const named = Object.entries(faults).flatMap(([name, is]) => (is === true ? [name.replaceAll('_', ' ')] : []));
-    return [...named, reason.slice(0, REASON_CHARS_MAX)].filter((one) => one !== '').join(', ');
+    const told = [...named, reason].filter((one) => one !== '').join(', ');
+    return (told || status).slice(0, REASON_CHARS_MAX);
   }
 
   close(): void {

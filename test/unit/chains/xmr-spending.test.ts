@@ -307,6 +307,17 @@ describe('a node that', () => {
     },
   );
 
+  it.each([
+    ['its reason', { status: 'Failed', fee_too_low: true, reason: 'bad fee' }, 'fee too low, bad fee'],
+    ['no reason', { status: 'Failed', reason: '' }, 'Failed'],
+    ['nothing but a status', { status: 'Failed' }, 'Failed'],
+  ])('refuses a transaction and tells %s, is quoted', async (_, answer, reason) => {
+    lying('/send_raw_transaction', answer);
+    const node = new MoneroNode({ url: server.url, label: 'monerod', network: 'regtest', reach: straight() });
+    expect(await node.send('00', signal())).toBe(reason);
+    node.close();
+  });
+
   it('asks for more than was approved: nothing is planned', () => {
     const wanted = request([coin(COIN, 1)], [wish(1n)], { feeRate: 10n ** 18n, feeMax: COIN / 100n });
     expect(() => planMonero(wanted)).toThrow(/Insufficient|above the limit/);
