@@ -77,7 +77,10 @@ export type SpendFacts = {
   signed: readonly SignedFact[];
   /** Whether one more version waits for its signature. */
   isPlanned: boolean;
-  /** Whether this program made it. Nobody here can send or replace what another machine made. */
+  /**
+   * Whether this program made it, and it is still to be paid. Nobody here can send or replace what another machine made, and nobody may
+   * send what other payments made instead.
+   */
   isOurs: boolean;
   /** Whether it was given up unsigned: nobody signed it in the wallet that has its keys. A signed copy may exist all the same. */
   isAbandoned: boolean;
@@ -86,7 +89,7 @@ export type SpendFacts = {
    * and sent it; or sent only an earlier one. Null: they are here, or nobody was seen to have any.
    */
   heldBy: keyof typeof GONE | null;
-  /** Whether it pays only ourselves. Then an older version may be sent though the newest has no bytes here. */
+  /** Whether it pays only ourselves, or nobody any more. Then an older version may be sent though the newest has no bytes here. */
   isOwn: boolean;
   /** Whether another version can take its place. Asked only while every signed version lacks a key. */
   isReplaceable: boolean;

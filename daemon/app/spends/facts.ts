@@ -178,13 +178,15 @@ export function paymentFacts(
   const withdrawals = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
   const signed = signedOf(reader, versions, withdrawals, tipHeight);
   const seen = seenOf(signed);
+  // other payments made all that it was for (`displaced.ts`): what uses its keys from now on excludes it
+  const isLeft = spend.purpose === 'pay' && withdrawals.length === 0;
   const facts: SpendFacts = {
     signed,
     isPlanned: versions.length > signed.length,
-    isOurs: spend.purpose !== UNKNOWN,
+    isOurs: spend.purpose !== UNKNOWN && (!isLeft || signed.some(({ isStored, lack }) => isStored && lack === null)),
     isAbandoned: isAbandoned(withdrawals),
     heldBy: heldBy(reader, spend, signed),
-    isOwn: spend.subject !== null,
+    isOwn: spend.subject !== null || isLeft,
     isReplaceable: signed.some(({ lack }) => lack === null) || sharedKeys(reader, spend, signed) !== null,
     isKept: seen !== undefined && mustStay(reader, chain, seen),
     buried: BURIED_BLOCKS[chain.adapter.chain],

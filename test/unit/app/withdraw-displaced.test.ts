@@ -3,6 +3,7 @@
  * machine used its coin or nonce for another payment, and paid this one with another coin or nonce.
  */
 import { describe, expect, it } from 'vitest';
+import { reservedBy } from '../../../daemon/app/spends/facts.ts';
 import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { bury, expectPaid, movedWithin, notice, signed, takeAll } from './displaced-kit.ts';
@@ -103,7 +104,9 @@ describe.each(FAMILIES)('$name: a withdrawal that two machines signed, each with
   });
 });
 
-/** Of Monero an unknown spend is noted once the signer told its key image, which this bench's does not. */
+/**
+ * Of Monero the chain shows no recipients, and an unknown spend is noted once the signer told its key image, which this bench's does not.
+ */
 const NOTED_LATE = FAMILIES.filter(({ name }) => name !== 'XMR');
 
 describe.each(NOTED_LATE)(
@@ -117,6 +120,32 @@ describe.each(NOTED_LATE)(
       await notice(pay);
       await bury(pay, family);
       expectPaid(pay, family, made);
+    });
+
+    it('keeps no coin and no nonce once a reorganisation lost what displaced it for good', async () => {
+      const made = await signed(family, ({ paid }) => [paid[1]!.id]);
+      const { pay, paid, waiting } = made;
+      const [first, second] = paid;
+      for (const id of [first!.id, waiting]) await pay.reject(id);
+      const [own] = pay.versions(second!.id);
+      await takeAll(pay, paid);
+      await pay.chain.mine();
+      await notice(pay);
+      pay.chain.refuses = null;
+      await pay.chain.undo(1, []);
+      await pay.chain.forget(first!.txid);
+      for (let i = 0; i < 2; i++) await pay.round();
+      const [key] = pay.keys(own!.id);
+      expect(reservedBy(pay.app.store, pay.bench.chain, key!, 0)).toBeNull();
+      // all that is left, so that it takes what became free
+      const left = await pay.withdraw(family.hasCoins ? null : pay.chain.coin / 8n);
+      for (let i = 0; i < 3; i++) await pay.round();
+      expect(pay.keys(pay.versions(left)[0]!.id)).toContain(key);
+      await bury(pay, family);
+      expect(pay.row(left)).toMatchObject({ state: 'completed', problem: null });
+      expect(pay.row(second!.id)).toMatchObject({ state: 'completed', txid: second!.txid });
+      expect(pay.chain.paidTo(second!.address)).toEqual([second!.txid]);
+      expect(pay.available()).toBe(pay.chain.unspent());
     });
 
     it('is so where that machine moved money within the wallet instead', async () => {
