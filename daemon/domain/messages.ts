@@ -117,6 +117,8 @@ export const MESSAGES = {
     'Transaction {tx} spends money of ours, and the backup knows nothing of it. {also} Either it was made after the backup, or another copy of this wallet is running, or somebody else has the keys',
   'restore.paid_elsewhere':
     'Transaction {tx}, which another machine with this wallet made, paid exactly the amount of withdrawal {ids} to its recipient, and counts as it. The payment that was signed here can never confirm, because that machine used its coin or nonce for something else. Compare with that machine before you pay it again, and let only one of the two run',
+  'restore.paid_twice':
+    'Transactions {tx} and {other} both paid withdrawal {id}: this machine and another one with this wallet made them. Ask the recipient to give one back, and let only one of the two machines run',
   'restore.also_failed':
     'It pays as much as the failed withdrawal {ids}, to its recipient: compare before you pay that one again.',
   'restore.also_others': 'It pays withdrawal {ids}, and somebody else.',

@@ -122,6 +122,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Die Transaktion {tx} gibt Geld von uns aus, und die Sicherung kennt sie nicht. {also} Sie wurde nach der Sicherung gemacht, oder eine andere Kopie dieser Wallet läuft, oder jemand anderes hat die Schlüssel',
   'restore.paid_elsewhere':
     'Die Transaktion {tx}, die eine andere Maschine mit dieser Wallet gemacht hat, zahlte genau den Betrag der Auszahlung {ids} an ihren Empfänger und gilt als diese. Die hier signierte Zahlung kann nie mehr bestätigt werden, weil jene Maschine die Münze oder Nonce für etwas anderes verbraucht hat. Vergleichen Sie mit jener Maschine, bevor Sie noch einmal zahlen, und lassen Sie nur eine der beiden laufen',
+  'restore.paid_twice':
+    'Die Transaktionen {tx} und {other} zahlten beide die Auszahlung {id}: Diese Maschine und eine andere mit dieser Wallet haben sie gemacht. Bitten Sie den Empfänger, eine zurückzugeben, und lassen Sie nur eine der beiden Maschinen laufen',
   'restore.also_failed':
     'Sie zahlt so viel wie die fehlgeschlagene Auszahlung {ids}, und an deren Empfänger: Vergleichen Sie, bevor Sie diese noch einmal zahlen.',
   'restore.also_others': 'Sie zahlt die Auszahlung {ids} und an jemand anderen.',

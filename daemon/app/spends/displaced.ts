@@ -3,11 +3,14 @@
  * another machine with this wallet made it, that machine may have paid them by a further transaction, with another coin or nonce.
  *
  * Invariant: what is displaced counts as paid only by a transaction of exactly its amount that pays nothing else that is known, and is
- * never sent again from then on. So there are as many transactions to a recipient as withdrawals that count as paid.
+ * never sent again from then on. So there are as many transactions to a recipient as withdrawals that count as paid. Once a block has
+ * what was signed here after all, and not that transaction, it counts instead.
  */
+
+import { message } from '../../domain/messages.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { DecodedOutput } from '../../domain/spend.ts';
-import { UNKNOWN } from '../../domain/spend-state.ts';
+import { seenOf, UNKNOWN } from '../../domain/spend-state.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { dropMatched } from '../../store/queries/match.ts';
 import {
@@ -21,9 +24,11 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
+import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { versionFacts } from './facts.ts';
-import { dropRows } from './rows.ts';
+import { type PaymentFacts, versionFacts } from './facts.ts';
+import { dropRows, saveWithdrawal, withdrawalOf } from './rows.ts';
 
 /** A sweep has no exact amount, by which its payment could be known. */
 export function isDisplaced(
@@ -40,6 +45,24 @@ export function isDisplaced(
   };
   const paying = versionFacts(reader, chain, spend_id).filter(({ version }) => pays(version.id));
   return paying.length > 0 && paying.every(({ users }) => users.some(isOther));
+}
+
+/**
+ * Gives withdrawals that another payment counted for back to the one that a block shows, unless that other one completed them: then the
+ * operator is told that both paid. Returns whether there was one.
+ */
+export function takeBack(app: App, tx: Tx, chain: ChainRuntime, { spend, signed }: PaymentFacts): boolean {
+  const payer = seenOf(signed);
+  if (!payer?.depth) return false;
+  const { txid } = payer.version;
+  const away = payer.pays.map((one) => withdrawalOf(tx, one.withdrawal_id)).filter((row) => row.spend_id !== spend.id);
+  for (const row of away.filter(({ state }) => state === 'completed')) {
+    const text = message('restore.paid_twice', { tx: `${txid}`, other: `${row.txid}`, id: row.id });
+    raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${txid}`, text);
+  }
+  const back = away.filter(({ state }) => isSigned(state) && state !== 'completed');
+  for (const row of back) saveWithdrawal(app, tx, { ...row, spend_id: spend.id }, row.state);
+  return back.length > 0;
 }
 
 /** The failed withdrawals of a business that outputs may pay, where they show their recipients. */

@@ -39,7 +39,8 @@ import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { isQuarantined, leftOn } from '../recovery/quarantine.ts';
-import { type PaymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
+import { takeBack } from './displaced.ts';
+import { type PaymentFacts, paymentFacts, type SignedVersion, unsettledFacts } from './facts.ts';
 import { isOutside } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
@@ -62,7 +63,10 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 
 /** Settles every open spend of a chain by the current facts. Called after the credits were written. `tipHeight`: of the facts. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number = tipHeightOf(tx, chain)): void {
-  for (const payment of unsettledFacts(tx, chain, tipHeight)) settleSpend(app, tx, chain, payment, tipHeight);
+  for (const payment of unsettledFacts(tx, chain, tipHeight)) {
+    const isBack = takeBack(app, tx, chain, payment);
+    settleSpend(app, tx, chain, isBack ? paymentFacts(tx, chain, payment.spend, tipHeight) : payment, tipHeight);
+  }
   // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
   if (isQuarantined(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
     tx.afterCommit(() => app.wake.withdrawals(chain.key));

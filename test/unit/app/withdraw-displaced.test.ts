@@ -148,6 +148,41 @@ describe.each(NOTED_LATE)(
       expect(pay.available()).toBe(pay.chain.unspent());
     });
 
+    it('is completed by the payment that was signed here where a block has that one after all', async () => {
+      const { pay, paid } = await signed(family, ({ paid }) => [paid[1]!.id]);
+      const [first, second] = paid;
+      await pay.reject(first!.id);
+      const [own] = pay.versions(second!.id);
+      await takeAll(pay, paid);
+      await notice(pay);
+      expect(pay.row(second!.id)).toMatchObject({ state: 'broadcast' });
+      for (const { txid } of [...paid].reverse()) await pay.chain.forget(txid);
+      await pay.chain.take(own!.raw!);
+      await pay.round();
+      await bury(pay, family);
+      expect(pay.chain.paidTo(second!.address)).toEqual([own!.txid]);
+      expect(pay.row(second!.id)).toMatchObject({ state: 'completed', txid: own!.txid, problem: null });
+    });
+
+    it('is told of as paid twice where blocks have both payments in the end', async () => {
+      const { pay, paid } = await signed(family, ({ paid }) => [paid[1]!.id]);
+      const [first, second] = paid;
+      await pay.reject(first!.id);
+      const [own] = pay.versions(second!.id);
+      await takeAll(pay, paid);
+      await notice(pay);
+      await pay.chain.forget(first!.txid);
+      await pay.chain.forget(second!.txid);
+      await pay.chain.take(own!.raw!);
+      await pay.chain.take(second!.raw);
+      await pay.chain.mine();
+      await pay.round();
+      await bury(pay, family);
+      expect(pay.row(second!.id).state).toBe('completed');
+      const told = `both paid withdrawal ${second!.id}`;
+      expect(pay.alerts().map((one) => one.message)).toContainEqual(expect.stringContaining(told));
+    });
+
     it('is so where that machine moved money within the wallet instead', async () => {
       const { pay, paid } = await signed(family, ({ paid }) => [paid[1]!.id]);
       const [first, second] = paid;
