@@ -241,11 +241,11 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.outside':
     'Ihre PSBT wartet auf die Wallet, die die Schlüssel hat: Laden Sie sie herunter, unterschreiben Sie sie dort, und laden Sie sie hoch',
   'wait.gone':
-    'Die Wallet, die die Schlüssel hat, hat sie gesendet, und kein Knoten zeigt sie mehr. Senden Sie sie dort noch einmal, oder laden Sie ihre unterschriebene PSBT hoch. Oder machen Sie eine andere PSBT, die an ihre Stelle tritt: countinghouse withdrawal speed-up NUMMER oder countinghouse withdrawal cancel NUMMER. Von all ihren Transaktionen wird höchstens eine bestätigt',
+    'Die Wallet, die die Schlüssel hat, hat sie gesendet, und kein Knoten zeigt sie mehr. Senden Sie sie dort noch einmal, oder laden Sie ihre unterschriebene PSBT hoch. Oder machen Sie eine andere PSBT, die an ihre Stelle tritt: `countinghouse withdrawal speed-up NUMMER` oder `countinghouse withdrawal cancel NUMMER`. Von all ihren Transaktionen wird höchstens eine bestätigt',
   'wait.gone_newer':
     'Die Wallet, die die Schlüssel hat, hat eine frühere Transaktion dafür gesendet, die kein Knoten mehr zeigt. Die neueste PSBT tritt an deren Stelle: Laden Sie sie herunter, unterschreiben Sie sie dort, und laden Sie sie hoch. Von all ihren Transaktionen wird höchstens eine bestätigt',
   'wait.lost':
-    'Nur der verlorene Rechner hatte ihre signierte Transaktion, und kein Knoten zeigt sie mehr. Um sie neu zu zahlen: countinghouse withdrawal speed-up NUMMER --anew. Um ihre Coins zurückzuholen: countinghouse withdrawal cancel NUMMER --anew. Von all ihren Transaktionen wird höchstens eine bestätigt',
+    'Nur der verlorene Rechner hatte ihre signierte Transaktion, und kein Knoten zeigt sie mehr. Um sie neu zu zahlen: `countinghouse withdrawal speed-up NUMMER --anew`. Um ihre Coins zurückzuholen: `countinghouse withdrawal cancel NUMMER --anew`. Von all ihren Transaktionen wird höchstens eine bestätigt',
   'wait.machine_away':
     'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen am {seen}. Ist er zurück, geht es von selbst weiter',
   'wait.machine_never':

@@ -29,12 +29,17 @@ export function piecesOf(said: Message, words: Words, language: Language, timeZo
   });
 }
 
-/** The same message with its times as a reader writes them. */
-function dated(value: Value, language: Language, timeZone: string): Value {
-  if (typeof value === 'string' && TIME.test(value)) return times(language, timeZone).full(value);
-  if (typeof value !== 'object') return value;
-  const values = Object.entries(value.values).map(([name, one]) => [name, dated(one, language, timeZone)]);
-  return { code: value.code, values: Object.fromEntries(values) };
+/** Values that are words of the service, and not a name, a number or a time. */
+const WORDS: ReadonlySet<string> = new Set(['reason', 'text']);
+
+/** The same message with its times as a reader writes them, and no backtick in a name, which would begin or end a command. */
+function dated({ code, values }: Message, language: Language, timeZone: string): Message {
+  const shown = Object.entries(values).map(([name, value]): [string, Value] => {
+    if (typeof value === 'object') return [name, dated(value, language, timeZone)];
+    if (typeof value === 'number' || WORDS.has(name)) return [name, value];
+    return [name, TIME.test(value) ? times(language, timeZone).full(value) : value.replaceAll('`', 'ˋ')];
+  });
+  return { code, values: Object.fromEntries(shown) };
 }
 
 function piecesOfValue(name: string, value: Value, words: Words, language: Language, timeZone: string): Piece[] {

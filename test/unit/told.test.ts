@@ -50,6 +50,31 @@ describe('a message', () => {
     expect(said).toContain('`countinghouse gas resume Shop ETH`');
   });
 
+  it.each(codes)('%s has the same commands between backticks in German', (code) => {
+    const typed = (text: string) =>
+      [...text.matchAll(/`([^`]*)`/g)].map(([, command]) => command!.replace('NUMMER', 'NUMBER'));
+    expect(typed(MESSAGES_DE[code])).toEqual(typed(MESSAGES[code]));
+  });
+
+  it.each(['en', 'de'] as const)('has a command and no other code with a backtick in a name: %s', (language) => {
+    const said = message('withdrawal.unsigned', { business: 'A`s', id: 7 });
+    const pieces = piecesOf(said, language === 'de' ? GERMAN_WORDS : new Map(), language, 'UTC');
+    const shown = pieces.filter(({ from }) => from !== 'value').map(({ text }) => text);
+    expect(
+      shown
+        .join('')
+        .split('`')
+        .filter((_, at) => at % 2),
+    ).toEqual(['countinghouse wallet status']);
+  });
+
+  it('keeps the backticks of its reason in English', () => {
+    const failed = message('backup.failed', { folder: '/m`nt', reason: 'run `df`' });
+    expect(piecesOf(failed, new Map(), 'en', 'UTC').map(({ text }) => text)).toEqual([
+      'The scheduled backup into /mˋnt failed: run `df`',
+    ]);
+  });
+
   it('shows times, numbers, amounts and chains as a German writes them', () => {
     const at = '2026-03-01T10:20:30.000Z';
     expect(words(message('doctor.drill_at', { at }))).toMatch(/^Die letzte war am 0?1\.0?3\.2026, \d\d:20:30$/);
