@@ -7,7 +7,6 @@
 import { Rejected } from '../../domain/errors.ts';
 import { STATUS_FAILED_MIN } from '../../domain/merchant.ts';
 import { message, type Value } from '../../domain/messages.ts';
-import { FLAG } from '../../domain/payment.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
@@ -15,16 +14,16 @@ import {
   finishWebhookAttempt,
   insertWebhook,
   insertWebhookAttempt,
+  nextOfTurn,
   nextWebhookTurn,
   stepWebhook,
   type WebhookRow,
   type WebhookTurn,
   webhookAttemptById,
   webhookById,
-  webhooksOfTurn,
 } from '../../store/queries/effects.ts';
-import { type InvoiceRow, invoiceById, paymentOf } from '../../store/queries/invoices.ts';
-import type { Reader, Tx } from '../../store/store.ts';
+import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
+import type { Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { isQuarantined } from '../recovery/quarantine.ts';
@@ -62,8 +61,6 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 
 /** Turns that one look passes over: each costs a look-up in an index. */
 const TURNS_PASSED_MAX = 500;
-/** Notifications of one turn that are passed over because they wait for a chain's first view. */
-const HELD_PASSED_MAX = 100;
 const FIRST_TURN: WebhookTurn = { business_id: -1, host: '' };
 
 /** By lane: whose turn was last. */
@@ -78,6 +75,7 @@ export class WebhookTurns {
     const taken: WebhookAttempt[] = [];
     if (isQuarantined(tx)) return taken;
     const counts = new Map<string, number>();
+    const held = heldChains(app);
     for (const live of [true, false]) {
       const key = `${lane} ${live}`;
       const began = this.#last.get(key) ?? FIRST_TURN;
@@ -94,8 +92,7 @@ export class WebhookTurns {
         turn = next;
         this.#last.set(key, turn);
         if (isFull(turn.host) || (counts.get(turn.host) ?? 0) > 0) continue;
-        const rows = tx.all(webhooksOfTurn, { ...turn, lane, live, limit: HELD_PASSED_MAX + 1 });
-        const row = rows.find((one) => !isHeld(app, tx, one));
+        const row = tx.get(nextOfTurn, { ...turn, lane, live, held });
         if (!row) continue;
         if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
         counts.set(turn.host, 1);
@@ -110,12 +107,8 @@ export class WebhookTurns {
  * A chain's first view since the start may show that the data came back older, and then a notification may have been sent: it waits for
  * that view, unless the operator has decided the invoice.
  */
-function isHeld(app: App, reader: Reader, { invoice_id }: WebhookRow): boolean {
-  const payment = reader.get(paymentOf, { invoice_id });
-  if (!payment || (payment.flags & FLAG.markedPaid) !== 0) return false;
-  const chain = app.chains.find(payment.chain_key);
-  return chain !== undefined && !chain.dormant && chain.syncs === 0;
-}
+const heldChains = ({ chains }: App): string =>
+  JSON.stringify(chains.all().flatMap(({ key, dormant, syncs }) => (!dormant && syncs === 0 ? [key] : [])));
 
 /** An operator's resend. Throws `Rejected('webhook.not_found')`. */
 export function retakeWebhook(app: App, tx: Tx, id: number): WebhookAttempt {

@@ -1,7 +1,8 @@
 /** Statements about webhooks, alerts, idempotency keys, chain checkpoints and rate history. */
 import { sql } from 'kysely';
+import { FLAG } from '../../domain/payment.ts';
 import type { Row } from '../schema.ts';
-import { below, columnsBut, find, insert, last, oldest, sqlite, statement, update } from '../statement.ts';
+import { below, columnsBut, find, insert, last, sqlite, statement, update } from '../statement.ts';
 
 export type WebhookRow = Row<'webhook'>;
 export type WebhookAttemptRow = Row<'webhook_attempt'>;
@@ -27,7 +28,31 @@ export const nextWebhookTurn = statement((p: WebhookTurn & { lane: string; live:
     .limit(1),
 );
 
-export const webhooksOfTurn = oldest('webhook', ['lane', 'live', 'business_id', 'host'], { state: 'waiting' });
+/** The oldest waiting one of a turn whose chain is none of `held`, a JSON list of keys, or whose invoice the operator decided. */
+export const nextOfTurn = statement((p: WebhookTurn & { lane: string; live: boolean; held: string }) =>
+  sqlite
+    .selectFrom('webhook')
+    .selectAll()
+    .where('lane', '=', p.lane)
+    .where('live', '=', p.live)
+    .where('business_id', '=', p.business_id)
+    .where('host', '=', p.host)
+    .where('state', '=', sql.lit('waiting'))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('payment')
+            .select('payment.invoice_id')
+            .whereRef('payment.invoice_id', '=', 'webhook.invoice_id')
+            .where('payment.chain_key', 'in', sql<string>`(select value from json_each(${p.held}))`)
+            .where(sql<boolean>`flags & ${sql.lit(FLAG.markedPaid)} = 0`),
+        ),
+      ),
+    )
+    .orderBy('id')
+    .limit(1),
+);
 
 export const webhookById = find('webhook', 'id');
 

@@ -97,6 +97,25 @@ it('one that waits for the first view of its coin keeps none of another coin bac
   expect(await take()).toHaveLength(1);
 });
 
+it('many that wait for the first view of their coin keep none of another coin back', async () => {
+  const bench = await Bench.open('BTC', {}, { also: ['LTC'] });
+  const other = await bench.beside('LTC');
+  const first: Awaited<ReturnType<Bench['invoice']>>[] = [];
+  for (let n = 0; n < 120; n++) first.push(await bench.invoice());
+  await bench.tell({ blocks: 8, credits: () => first.map(({ targetId, units }) => bench.credit(targetId, units, 7)) });
+  const second = await other.invoice();
+  await other.tell({ blocks: 8, credits: () => [other.credit(second.targetId, second.units, 7, { asset: 'LTC' })] });
+  bench.chain.syncs = 0;
+  const { app } = bench;
+  const take = () => app.store.write((tx) => new WebhookTurns().take(app, tx, 'shop', 10, () => false));
+  expect(await take()).toHaveLength(1);
+  expect(other.webhook(second.id)).toBe('attempted');
+  expect(await take()).toEqual([]);
+  bench.chain.syncs = 1;
+  expect(await take()).toHaveLength(1);
+  expect(bench.webhook(first[0]!.id)).toBe('attempted');
+});
+
 it('one that the operator decides is paid is told', async () => {
   const bench = await Bench.open();
   const { id } = await bench.invoice();
