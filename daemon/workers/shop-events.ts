@@ -38,10 +38,14 @@ export class ShopEventWorker {
 
   /** Looks for due deliveries. To be called after the commit that queued one. */
   wake(): void {
+    this.#look(() => true);
+  }
+
+  #look(isAsked: (endpoint: EndpointRow) => boolean): void {
     // an event whose outcome cannot be stored stays due, and would be sent again and again
     if (this.#abort.signal.aborted || this.#app.store.health().trouble !== null) return;
     try {
-      for (const endpoint of this.#app.directory.allEndpoints()) this.#fill(endpoint);
+      for (const endpoint of this.#app.directory.allEndpoints().filter(isAsked)) this.#fill(endpoint);
     } catch (error) {
       this.#app.log.error({ error }, 'the due events could not be read');
     }
@@ -83,7 +87,7 @@ export class ShopEventWorker {
       return;
     }
     underWay.delete(delivery.id);
-    this.wake();
+    this.#look(({ id }) => id === endpoint.id);
   }
 
   async #attempt(endpoint: EndpointRow, delivery: Delivery): Promise<void> {
