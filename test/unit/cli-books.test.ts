@@ -21,7 +21,15 @@ describe('a cell', () => {
     '\u{ff20}A',
     '\u{3000}\u{ff1d}1',
   ])('of %j is no formula', (text) => expect(cell(text).replace(/^"/, '').startsWith("'")).toBe(true));
-  it.each(['Shop', '1.50', 'a=b', '2026-01-01', '', '-1', '-0.00000001'])('of %j is itself', (text) =>
+  it.each([
+    // German and French spreadsheets, among others, split lines at semicolons, and see no quotes in the middle of a part
+    ['7;=1+1', "7;'=1+1"],
+    ['7; +1;-1', "7;' +1;'-1"],
+    ['7;"=1"', `"7;'""=1"""`],
+    ['7\t@A', "7\t'@A"],
+    ['7\n=1', `"7\n'=1"`],
+  ])('of %j begins no formula where a spreadsheet splits it', (text, expected) => expect(cell(text)).toBe(expected));
+  it.each(['Shop', 'a; b=c; 1', '1.50', 'a=b', '2026-01-01', '', '-1', '-0.00000001'])('of %j is itself', (text) =>
     expect(cell(text)).toBe(text),
   );
 });
