@@ -30,7 +30,14 @@ type Takings = {
 
 type Day = Map<AssetId, Taking>;
 /** `from`: the first moment that was read; `days` are complete from there to `until`. */
-type Cache = { from: number; until: number; days: Map<string, Day>; readAt: number; unvalued: number };
+type Cache = {
+  timeZone: string;
+  from: number;
+  until: number;
+  days: Map<string, Day>;
+  readAt: number;
+  unvalued: number;
+};
 const kept = new WeakMap<App, Map<number, Cache>>();
 
 const two = (n: number): string => `${n}`.padStart(2, '0');
@@ -77,7 +84,7 @@ async function daysSince(app: App, business: Business, from: number): Promise<Ca
   const ours = kept.get(app) ?? new Map<number, Cache>();
   kept.set(app, ours);
   const known = ours.get(business.id);
-  if (known && known.from <= from && now - known.readAt < KEPT_MS) {
+  if (known && known.timeZone === business.timeZone && known.from <= from && now - known.readAt < KEPT_MS) {
     const edge = now - FRESH_DAYS * MS_PER_DAY;
     const fresh = await read(app, business, edge);
     const first = dayText(edge, business.timeZone);
@@ -87,7 +94,7 @@ async function daysSince(app: App, business: Business, from: number): Promise<Ca
     return { ...known, days, unvalued: known.unvalued };
   }
   const whole = await read(app, business, from);
-  const entry = { ...whole, from, until: now, readAt: now };
+  const entry = { ...whole, timeZone: business.timeZone, from, until: now, readAt: now };
   ours.set(business.id, entry);
   return entry;
 }

@@ -1,6 +1,7 @@
 /** Takings are those of the days and months asked for, each of them whole. */
 import { beforeEach, expect, it } from 'vitest';
 import { takings } from '../../../daemon/app/operator/takings.ts';
+import { changeBusiness } from '../../../daemon/app/shops/businesses.ts';
 import { creditById, insertCredit, updateCredit } from '../../../daemon/store/queries/credits.ts';
 import { Bench, HOUR } from './bench.ts';
 
@@ -41,6 +42,25 @@ it('of days that were asked for before are no others', async () => {
   expect(await of('day', 3)).toEqual([
     ['2026-01-03', 1],
     ['2026-01-01', 1],
+  ]);
+});
+
+it('are of the days of a time zone that was set since, each counted once', async () => {
+  await pays();
+  bench.advance(5 * DAY);
+  await bench.tell();
+  await pays();
+  expect(await of('day', 10)).toEqual([
+    ['2026-01-06', 1],
+    ['2026-01-01', 1],
+  ]);
+  const { app, businessId } = bench;
+  const business = app.directory.business(businessId);
+  // fourteen hours ahead of UTC
+  await app.store.write((tx) => changeBusiness(app, business, { timeZone: 'Pacific/Kiritimati' }, tx));
+  expect(await of('day', 10)).toEqual([
+    ['2026-01-07', 1],
+    ['2026-01-02', 1],
   ]);
 });
 
