@@ -345,6 +345,21 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await reaches(order, 'processing');
     });
 
+    it('that was in the trash when its money came is paid once it is taken out', async () => {
+      const { order, id } = await requested();
+      await shop.run(`wc_get_order(${order})->delete();`);
+      await pay(id);
+      await mine(12);
+      const trashed = await notes(order, `Invoice ${id} is paid, and the order is in the trash`, 'trash');
+      expect(trashed.completed).toBe(0);
+      await shop.run(`wc_get_order(${order})->untrash();`);
+      await until('it is paid by a look', async () => {
+        await look();
+        return (await shop.order(order)).completed === 1;
+      });
+      expect((await shop.order(order)).status).toBe('processing');
+    });
+
     it('is paid once where another plug-in fails after that', async () => {
       const { order, id } = await paidUnheard();
       await shop.run(`

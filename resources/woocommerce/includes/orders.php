@@ -249,6 +249,11 @@ final class Orders {
 			self::redo( $order, $invoice );
 			return;
 		}
+		if ( $order->has_status( 'trash' ) ) {
+			/* translators: %s: an invoice */
+			self::tell( $order, 'trash-' . $invoice['id'], __( 'Invoice %s is paid, and the order is in the trash. Take it out: then it is marked paid within an hour.', 'countinghouse' ), $invoice['id'] );
+			return;
+		}
 		// an order of ours that is paid without an invoice was marked so by hand: the payer paid it once
 		$by_hand = $order->is_paid() && self::is_ours( $order );
 		if ( '' !== (string) $paid_by || ( $order->is_paid() && ! $by_hand ) || $order->has_status( 'refunded' ) ) {

@@ -214,6 +214,15 @@ class WC_Order {
 		return true;
 	}
 
+	/** Into the trash; it comes out as if nobody had paid. */
+	public function delete() {
+		return $this->update_status( 'trash' );
+	}
+
+	public function untrash() {
+		return $this->update_status( 'pending' );
+	}
+
 	public function payment_complete( $transaction_id = '' ) {
 		if ( $this->has_status( array( 'on-hold', 'pending', 'failed', 'cancelled' ) ) ) {
 			$this->set( 'transaction_id', $transaction_id );
