@@ -114,7 +114,7 @@ describe('an index is used', () => {
     ['invoicesToCheck', 'invoice_check'],
     ['paymentsToCheck', 'payment_check'],
     ['nextWebhookTurn', 'webhook_turn'],
-    ['webhooksOfTurn', 'webhook_turn'],
+    ['nextOfTurn', 'webhook_turn'],
     ['scriptsOfOpenPayments', 'payment_check'],
     ['scriptsOfFormerTargets', 'former_target_open'],
     ['scriptsOfUnsettledCredits', 'credit_unsettled'],
