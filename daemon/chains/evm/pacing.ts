@@ -33,6 +33,9 @@ const LIMIT_CODES: ReadonlySet<number> = new Set([LIMIT_EXCEEDED, 429]);
 /** `json-rpc.ts` describes an HTTP 413 and 429 with these words. */
 const LIMIT_WORDS =
   /HTTP 4(?:13|29)|rate limit|(?:usage|RPS|request) limit|too many requests|limit exceeded|quota|capacity|compute units|batch/i;
+/** Of these, an endpoint says that requests are too many, and nothing of what they ask for: a smaller one is refused like a large one. */
+const COUNTED_WORDS =
+  /^(?!.*(?:range|block|result|logs)).*(?:rate limit|request rate|per second|(?:usage|RPS|request) limit|too many requests|quota|compute units)/is;
 /** geth's code of a contract that reverts. */
 const REVERTED = 3;
 
@@ -57,8 +60,8 @@ export class Pacing {
 
   /**
    * The answers in the order of the calls, asked for in batches as large as the endpoint takes: a refusal for cost halves them,
-   * each success adds one call. `pass limits on`: if a single call exceeds a limit, that refusal is its answer. Throws
-   * `Unavailable`, also when the endpoint refuses again and again.
+   * each success adds one call. `pass limits on`: if a single call exceeds a limit by what it asks for, that refusal is its answer.
+   * Throws `Unavailable`, also when the endpoint refuses again and again.
    */
   async many(calls: readonly Call[], signal: AbortSignal, limits?: 'pass limits on'): Promise<Reply[]> {
     const replies: Reply[] = [];
@@ -109,8 +112,9 @@ export class Pacing {
           if (isRefusedForCost(error)) return null;
           throw error;
         }));
-    const isLimited = replies?.some((reply) => 'error' in reply && isLimit(reply.error)) && !passLimitsOn;
-    return isLimited ? null : replies;
+    const isRefused = (error: RpcError): boolean =>
+      isLimit(error) && (!passLimitsOn || COUNTED_WORDS.test(error.message));
+    return replies?.some((reply) => 'error' in reply && isRefused(reply.error)) ? null : replies;
   }
 }
 

@@ -221,3 +221,33 @@ describe('a refusal', () => {
     expect(reply).toEqual({ error: new RpcError(-32_005, 'label: host: the answer is too long') });
   });
 });
+
+describe('a range of events', () => {
+  const asked = async (code: number, message: string) => {
+    const error = new RpcError(code, message);
+    const { pacing, sizes, pauses } = endpoint((calls, nth) => (nth < 3 ? [{ error }] : echo(calls)));
+    const replies = await pacing.many(callsOf(1), never, 'pass limits on');
+    return { replies, asked: sizes.length, waits: pauses.length > 0 };
+  };
+
+  it.each([
+    [-32_005, 'rate limit exceeded, retry in 1s'],
+    [-32_005, 'project ID request rate exceeded'],
+    [-32_005, 'daily request count exceeded, request rate limited'],
+    [-32_007, '50/second request limit reached - reduce calls per second'],
+    [-32_000, 'Too Many Requests'],
+    [429, 'Your app has exceeded its compute units per second capacity'],
+  ])('is asked for again, later, where requests are counted (%i, %s)', async (...refusal) => {
+    expect(await asked(...refusal)).toEqual({ replies: [{ result: 0 }], asked: 3, waits: true });
+  });
+
+  it.each([
+    [-32_005, 'query returned more than 10000 results'],
+    [-32_005, 'block range limit exceeded'],
+    [-32_005, 'the range exceeds the request limit of 100 blocks'],
+    [-32_602, 'eth_getLogs is limited to a 10 block range'],
+    [-32_000, 'logs matched by query exceeds limit of 10000'],
+  ])('is told to be too wide at once (%i, %s)', async (...refusal) => {
+    expect(await asked(...refusal)).toMatchObject({ replies: [{ error: { message: refusal[1] } }], asked: 1 });
+  });
+});
