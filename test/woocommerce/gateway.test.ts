@@ -575,6 +575,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     it.each([
       ['pending', 'is marked paid', 'Invoice %s is paid', 'processing', 1],
       ['processing', 'is not marked paid twice', 'Invoice %s was paid too', 'processing', 0],
+      ['refunded', 'stays so', 'Invoice %s was paid too', 'refunded', 0],
     ])('is looked at with another method by now: %s, it %s', async (status, _, note, then, completed) => {
       const { order, id } = await requested();
       await look();

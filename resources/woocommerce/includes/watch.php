@@ -67,7 +67,7 @@ final class Watch {
 	private static function next_orders(): array {
 		$open   = self::newest( array( 'pending', 'on-hold', 'failed' ), self::OPEN_MAX, array( 'payment_method' => Settings::GATEWAY ) );
 		$noted  = array( 'meta_key' => Orders::STATE, 'meta_value' => self::UNDER_WAY, 'meta_compare' => 'IN' );
-		$others = self::newest( array( 'pending', 'on-hold', 'failed', 'cancelled', 'processing', 'completed' ), self::OTHERS_MAX, $noted );
+		$others = self::newest( array( 'pending', 'on-hold', 'failed', 'cancelled', 'processing', 'completed', 'refunded' ), self::OTHERS_MAX, $noted );
 		$ids    = array_unique( array_merge( $open, $others ) );
 		sort( $ids );
 		$last  = (int) get_option( self::LOOKED_AT, 0 );
