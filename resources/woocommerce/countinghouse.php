@@ -70,8 +70,20 @@ add_action(
 		Watch::listen();
 		Events::listen();
 		Refunds::listen();
+		if ( '' !== Settings::api_key() && false === get_option( Settings::SITE ) ) {
+			// the settings were saved with a former version
+			Settings::keep_site();
+		}
+		add_action( 'admin_notices', __NAMESPACE__ . '\tell_of_copy' );
 	}
 );
+
+function tell_of_copy(): void {
+	if ( current_user_can( 'manage_woocommerce' ) && Settings::is_copy() ) {
+		$text = __( 'Countinghouse: this shop has another address than the one that its settings were saved in. As for a copy, orders are not looked at every hour, and no invoice is ended and no refund is asked for from here. If the shop has moved, save the settings of Countinghouse, and change the address of its endpoint where the service runs. In a copy for tests, enter a key of the sandbox.', 'countinghouse' );
+		printf( '<div class="notice notice-warning"><p>%s</p></div>', esc_html( $text ) );
+	}
+}
 
 function ask_for_woocommerce(): void {
 	if ( current_user_can( 'activate_plugins' ) ) {

@@ -6,6 +6,7 @@ defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 delete_option( 'woocommerce_countinghouse_settings' );
 delete_option( 'countinghouse_last_event' );
 delete_option( 'countinghouse_looked_at' );
+delete_option( 'countinghouse_site' );
 wp_clear_scheduled_hook( 'countinghouse_look' );
 
 global $wpdb;

@@ -594,6 +594,39 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       expect(now.notes.filter((one) => one.includes(told))).toHaveLength(1);
     });
 
+    it('is left alone by a copy of the shop at another address, until the settings are saved there', async () => {
+      const { order, id } = await paidUnheard();
+      const unpaid = await create();
+      const { redirect } = (await checkout(unpaid)).answer;
+      const left = redirect!.split('/').at(-1)!;
+      const notice = 'another address than the one that its settings';
+      await shop.run("update_option('countinghouse_site', hash('sha256', 'shop.example'));");
+      await look();
+      await change(unpaid, { status: 'cancelled' });
+      expect(await mayBeCanceled(order)).toBe(true);
+      expect((await shop.order(order)).status).toBe('pending');
+      expect((await read(left)).status).toBe('unpaid');
+      expect((await admin.go('/wp-admin/index.php')).text).toContain(notice);
+      const refund = `/wp-admin/admin.php?page=countinghouse-refund&order=${order}`;
+      const page = (await admin.go(refund)).text;
+      const given = Object.fromEntries(
+        ['_wpnonce', 'action', 'order', 'key'].map((name) => [name, fieldOf(page, name)]),
+      );
+      const answer = await admin.go('/wp-admin/admin-post.php', {
+        ...given,
+        invoice: id,
+        address: stranger('LTC'),
+        amount: '',
+      });
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(notice)]);
+      await save({});
+      expect((await admin.go('/wp-admin/index.php')).text).not.toContain(notice);
+      await until('it is paid by a look', async () => {
+        await look();
+        return (await shop.order(order)).status === 'processing';
+      });
+    });
+
     it('is not saved by a look that finds nothing new', async () => {
       const { order } = await requested();
       await look();

@@ -23,6 +23,7 @@ final class Gateway extends \WC_Payment_Gateway {
 		$this->title       = Settings::title();
 		$this->description = Settings::description();
 		add_action( 'woocommerce_update_options_payment_gateways_' . $this->id, array( $this, 'process_admin_options' ) );
+		add_action( 'woocommerce_update_options_payment_gateways_' . $this->id, array( Settings::class, 'keep_site' ) );
 	}
 
 	public function init_form_fields() {
@@ -161,6 +162,9 @@ final class Gateway extends \WC_Payment_Gateway {
 
 	/** Deletes an invoice over an amount that is no longer asked for; one with an address stays, and is still listened to. */
 	private static function give_up( string $id ): void {
+		if ( Settings::is_copy() ) {
+			return;
+		}
 		try {
 			Client::delete_invoice( $id );
 		} catch ( Failure $failure ) {

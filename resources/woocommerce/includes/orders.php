@@ -353,7 +353,7 @@ final class Orders {
 	/** Ends the invoice of an order that was canceled in the shop. */
 	public static function drop_invoice( $order_id, $order = null ): void {
 		$order = $order instanceof \WC_Order ? $order : wc_get_order( $order_id );
-		if ( ! $order instanceof \WC_Order || 'canceled' === $order->get_meta( self::STATE ) ) {
+		if ( ! $order instanceof \WC_Order || 'canceled' === $order->get_meta( self::STATE ) || Settings::is_copy() ) {
 			return;
 		}
 		$invoice = (string) $order->get_meta( self::INVOICE );

@@ -136,6 +136,9 @@ final class Refunds {
 
 	/** Asks for the refund that was posted, and notes it. */
 	public static function ask( \WC_Order $order ): \WC_Order {
+		if ( Settings::is_copy() ) {
+			throw new Failure( __( 'This shop has another address than the one that its settings of Countinghouse were saved in. Save them here first, unless it is a copy.', 'countinghouse' ) );
+		}
 		$invoice = self::posted( 'invoice' );
 		$address = self::posted( 'address' );
 		$amount  = self::posted( 'amount' );

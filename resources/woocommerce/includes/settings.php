@@ -10,6 +10,8 @@ final class Settings {
 	public const OPTION  = 'woocommerce_' . self::GATEWAY . '_settings';
 	/** When the last event with a good signature came, in seconds since 1970. */
 	public const LAST_EVENT = 'countinghouse_last_event';
+	/** The shop's address when the settings were saved, as a hash: who copies a site replaces addresses in its database. */
+	public const SITE = 'countinghouse_site';
 	private const DAYS_MAX  = 30;
 
 	private static function text( string $name ): string {
@@ -69,6 +71,25 @@ final class Settings {
 		}
 		$public = FILTER_FLAG_NO_PRIV_RANGE | FILTER_FLAG_NO_RES_RANGE;
 		return false === filter_var( $address, FILTER_VALIDATE_IP, $public );
+	}
+
+	/** Called where the settings were saved: they are for this shop. */
+	public static function keep_site(): void {
+		update_option( self::SITE, self::site() );
+	}
+
+	/**
+	 * Whether this shop is a copy of the one that the settings were saved in: it has the same key and orders, and another address. Two shops
+	 * must not both tell customers of one payment, and a copy must not end invoices and ask for refunds of the shop that sells.
+	 */
+	public static function is_copy(): bool {
+		$kept = get_option( self::SITE, '' );
+		return '' !== $kept && $kept !== self::site();
+	}
+
+	/** Without the scheme and www., which a shop may change. Other plug-ins change `home_url`, by language for one. */
+	private static function site(): string {
+		return hash( 'sha256', (string) preg_replace( '#^https?://(www\.)?#', '', strtolower( untrailingslashit( get_option( 'home' ) ) ) ) );
 	}
 
 	/** Writes to WooCommerce's log. Never give it a key or a secret. */

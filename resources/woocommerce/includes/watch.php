@@ -43,6 +43,9 @@ final class Watch {
 	 * OPEN_MAX and OTHERS_MAX.
 	 */
 	public static function look(): void {
+		if ( Settings::is_copy() ) {
+			return;
+		}
 		$begun = time();
 		foreach ( self::next_orders() as $id ) {
 			update_option( self::LOOKED_AT, $id, false );
@@ -100,7 +103,8 @@ final class Watch {
 			return $may;
 		}
 		$invoice = (string) $order->get_meta( Orders::INVOICE );
-		if ( Orders::is_ours( $order ) && 'new' === $order->get_meta( Orders::STATE ) && '' !== $invoice ) {
+		$is_asked = 'new' === $order->get_meta( Orders::STATE ) && '' !== $invoice && ! Settings::is_copy();
+		if ( Orders::is_ours( $order ) && $is_asked ) {
 			try {
 				if ( ! $is_away ) {
 					Orders::refresh( $order->get_id(), $invoice );

@@ -475,7 +475,7 @@ function stand_in_gateway() {
 
 add_filter(
 	'user_has_cap',
-	static fn( $all ) => $all + array( 'edit_shop_orders' => ! empty( $all['manage_options'] ) )
+	static fn( $all ) => $all + array_fill_keys( array( 'edit_shop_orders', 'manage_woocommerce' ), ! empty( $all['manage_options'] ) )
 );
 
 add_action(
