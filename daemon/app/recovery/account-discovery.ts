@@ -81,6 +81,8 @@ export class AccountDiscovery {
   #writtenAt = Number.NEGATIVE_INFINITY;
   readonly #abort = new AbortController();
   readonly #state: DiscoveryState;
+  /** Why a chain was not searched to its end; of several, the first one. */
+  #failure: string | null = null;
   readonly done: Promise<void>;
 
   constructor(request: DiscoveryRequest, open: OpenSource, memory = NO_MEMORY) {
@@ -103,13 +105,18 @@ export class AccountDiscovery {
   }
 
   async #run(): Promise<void> {
-    try {
-      await Promise.all(CHAINS.map((chain) => this.#discover(chain)));
-    } catch (error) {
-      this.#abort.abort();
-      this.#state.error = error instanceof Error ? error.message : String(error);
-    }
+    await Promise.all(CHAINS.map((chain) => this.#discoverAlone(chain)));
     this.#state.running = false;
+  }
+
+  /** A chain that cannot be searched, as by a node without its old blocks, stops no other one. */
+  async #discoverAlone(chain: ChainId): Promise<void> {
+    try {
+      await this.#discover(chain);
+    } catch (error) {
+      this.#failure ??= error instanceof Error ? error.message : String(error);
+      this.#state.error = this.#failure;
+    }
   }
 
   async #discover(chain: ChainId): Promise<void> {
@@ -122,7 +129,7 @@ export class AccountDiscovery {
       used: (place) => this.#note(chain, place),
       keep: (record) => this.#keep(chain, record),
       waits: (why) => {
-        this.#state.error = why;
+        this.#state.error = this.#failure ?? why;
       },
     };
     const search = new ChainSearch(chain, { source, list, keys }, request, told, this.#abort.signal);

@@ -11,6 +11,7 @@ import type { ChainAdapter, ScriptList } from '../../../daemon/chains/adapter.ts
 import { progressText } from '../../../daemon/cli/restore-words.ts';
 import { RECOVERY } from '../../../daemon/contract/recovery.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../../daemon/domain/chain.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
 import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../../daemon/domain/indices.ts';
 import { RECOVERY_METHODS } from '../../../daemon/http/operator/recovery.ts';
 import { Bench } from './bench.ts';
@@ -88,6 +89,25 @@ describe.each([true, false])('the search of the words (asked for addresses: %s)'
       [2, -1, farChange],
     ]);
   });
+});
+
+it('finds the accounts of the other chains where one cannot be searched, and says why', async () => {
+  const pruned = 'regtest:BTC: the node does not have the blocks since the birthday';
+  const open = (_: unknown, chain: string, list: ScriptList) => {
+    if (chain !== 'BTC') return chainOf(list, [scriptOf(0, 0, 3), scriptOf(2, 1, 4)], false);
+    return { ...chainOf(list, [], false), begin: () => Promise.reject(new Rejected('chain.pruned', pruned)) };
+  };
+  const discovery = new AccountDiscovery({ ...REQUEST, accounts: { BTC: keys, LTC: keys } }, open);
+  await discovery.done;
+  expect(discovery.state).toMatchObject({ running: false, error: pruned });
+  expect(discovery.state.used).toEqual([
+    { chain: 'LTC', account_no: 0, receiving: 3, change: -1 },
+    { chain: 'LTC', account_no: 2, receiving: -1, change: 4 },
+  ]);
+  expect(discovery.state.chains.map(({ chain, done }) => [chain, done])).toEqual([
+    ['BTC', false],
+    ['LTC', true],
+  ]);
 });
 
 it('looks behind as many restores as there can be in a row, unless told how many', async () => {
