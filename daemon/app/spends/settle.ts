@@ -10,6 +10,7 @@ import { assetOf } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
+import { isNonceKey } from '../../domain/spend.ts';
 import {
   decideSpend,
   decideWithdrawal,
@@ -243,14 +244,18 @@ function reasonOf(
   if (!isOurs) return message(loss);
   const txid = newest?.lack?.usedBy ?? null;
   const unknown = txid === null ? undefined : reader.get(versionByTxid, { txid, chain_key });
-  if (loss === 'ended.canceled' && ender && !cancel && !movesNothing(ender.version))
+  if (loss === 'ended.canceled' && ender && !cancel && !isCancellation(ender))
     return message('ended.elsewhere', { tx: `${ender.version.txid}` });
   if (loss === 'ended.conflict' && unknown) return message('ended.elsewhere', { tx: `${unknown.txid}` });
   return message(loss);
 }
 
-/** On account chains what only uses a nonce: another machine canceled the payment by it, and made no other use of the nonce. */
-const movesNothing = ({ plan }: VersionRow): boolean => readPlan(plan).outputs.every(({ units }) => units === 0n);
+/**
+ * Whether another machine only canceled the payment: it let its coin come back to the wallet, or used up its nonce. A nonce may also have been
+ * used to move money within the wallet.
+ */
+const isCancellation = ({ version, pays, keys }: SignedVersion): boolean =>
+  pays.length === 0 && (!keys.some(isNonceKey) || readPlan(version.plan).outputs.every(({ units }) => units === 0n));
 
 /** Whether a withdrawal that was displaced is not lost yet, because the search that may find its payment goes on (`displaced.ts`). */
 function mayBePaid(reader: Reader, chain: ChainRuntime, row: WithdrawalRow, settled: Settlement): boolean {

@@ -182,8 +182,13 @@ describe.each(NOTED_LATE)(
       const told = `both paid withdrawal ${second!.id}`;
       expect(pay.alerts().map((one) => one.message)).toContainEqual(expect.stringContaining(told));
     });
+  },
+);
 
-    it('is so where that machine moved money within the wallet instead', async () => {
+describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))(
+  '$name: a withdrawal that two machines signed with one nonce',
+  (family) => {
+    it('is paid by the transaction of the other machine, which moved money within the wallet by the nonce', async () => {
       const { pay, paid } = await signed(family, ({ paid }) => [paid[1]!.id]);
       const [first, second] = paid;
       await pay.reject(first!.id);

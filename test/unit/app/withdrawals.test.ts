@@ -95,7 +95,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
   return { id, spendId };
 }
 
-/** A signed version of a spend; one that pays nobody is a cancellation of all that the spend pays. */
+/** A signed version of a spend; one that pays nobody is a cancellation. */
 async function version(spendId: number, txid: string, inputs: string[], pays: number[], fee = 600n): Promise<void> {
   const { chain } = bench;
   await bench.app.store.write((tx) => {
@@ -105,8 +105,6 @@ async function version(spendId: number, txid: string, inputs: string[], pays: nu
     tx.run(signVersion, { id, txid, raw: '00', fee, size: 140, proof: null, signed_at: bench.at });
     for (const key of inputs) tx.run(insertKey, { conflict_key: key, chain_key: chain.key, version_id: id });
     for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: 50_000_000n });
-    const canceled = { sql: `UPDATE withdrawal SET cancel = 1 WHERE spend_id = ${spendId}`, bind: () => [] };
-    if (kind === 'cancel') tx.run(canceled, {});
   });
 }
 
