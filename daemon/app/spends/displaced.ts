@@ -51,11 +51,12 @@ export function isDisplaced(
  * Gives withdrawals that another payment counted for back to the one that a block shows, unless that other one completed them: then the
  * operator is told that both paid. Returns whether there was one.
  */
-export function takeBack(app: App, tx: Tx, chain: ChainRuntime, { spend, signed }: PaymentFacts): boolean {
+export function takeBack(app: App, tx: Tx, chain: ChainRuntime, { spend, signed, withdrawals }: PaymentFacts): boolean {
   const payer = seenOf(signed);
   if (!payer?.depth) return false;
   const { txid } = payer.version;
-  const away = payer.pays.map((one) => withdrawalOf(tx, one.withdrawal_id)).filter((row) => row.spend_id !== spend.id);
+  const own = new Set(withdrawals.map(({ id }) => id));
+  const away = payer.pays.flatMap(({ withdrawal_id: id }) => (own.has(id) ? [] : [withdrawalOf(tx, id)]));
   for (const row of away.filter(({ state }) => state === 'completed')) {
     const text = message('restore.paid_twice', { tx: `${txid}`, other: `${row.txid}`, id: row.id });
     raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${txid}`, text);
