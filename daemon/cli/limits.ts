@@ -2,7 +2,6 @@
  * The limits that the wallet holds, on the command line: shown by its own journal, and ended without the service's
  * help. The service may be taken over by then, and would name others, or none.
  */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { assetOf, nativeAsset } from '../domain/assets.ts';
@@ -136,17 +135,15 @@ export async function endLimits(
 async function halt(session: Session): Promise<void> {
   await confirm(session.io, session.yes, 'Is nothing to be signed that was approved so far, and no limit to hold?');
   const { ENDED_FILE } = await import('../wallet/signer/files.ts');
-  const { syncFolder } = await import('../wallet/files.ts');
+  const { leaveMark } = await import('../wallet/files.ts');
   const mark = join(session.walletFolder, ENDED_FILE);
-  const leaveMark = async (): Promise<void> => {
-    await writeFile(mark, '', { mode: 0o600 });
-    // a mark that a power failure took would leave every approval as it was
-    await syncFolder(session.walletFolder);
-  };
-  const refusal: unknown = await session.asOwner(leaveMark).then(
-    () => null,
-    (error: unknown) => error,
-  );
+  // a mark that a power failure took would leave every approval as it was
+  const refusal: unknown = await session
+    .asOwner(() => leaveMark(mark))
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
   if (refusal === null) {
     session.note(
       'Nothing is signed from now on. When the wallet is opened next, it ends every approval and every limit first.',

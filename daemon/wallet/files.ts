@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, link, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Unavailable } from '../domain/errors.ts';
 import { isFileFault, whyRefused } from '../kit/full-disk.ts';
@@ -64,6 +64,12 @@ export async function replaceFile(file: string, contents: string | Uint8Array): 
   }
   await removeLeftovers(file);
   if (!process.permission) await syncFolder(dirname(file));
+}
+
+/** Makes a file without contents (mode 0600), whose name is on the disk when this resolves. Not for a process under the permission model. */
+export async function leaveMark(file: string): Promise<void> {
+  await writeFile(file, '', { mode: 0o600 });
+  await syncFolder(dirname(file));
 }
 
 /** The bytes of a file; undefined if there is none. */

@@ -4,12 +4,12 @@
  *
  * Invariant: no secret passes through here in clear. Every request is answered or fails within its time limit.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
-import { exists, inWalletFolder, sizeOf, syncFolder } from '../files.ts';
+import { exists, inWalletFolder, leaveMark, sizeOf, syncFolder } from '../files.ts';
 import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
 import { type Channel, childChannel, type Home, socketChannel } from './channel.ts';
@@ -252,8 +252,7 @@ export class SignerClient implements Signer {
     const { folder } = this.#options;
     if (this.#remote !== null || !(await exists(join(folder, VAULT_FILE)))) return;
     if (this.#peer && (await this.#endUnlocked())) return;
-    await writeFile(join(folder, ENDED_FILE), '', { mode: 0o600 });
-    await syncFolder(folder);
+    await leaveMark(join(folder, ENDED_FILE));
   }
 
   /** False: the wallet is locked, and ends them when it is opened next. */
